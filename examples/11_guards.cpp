@@ -22,7 +22,7 @@ awaitable<void> try_each() {
   co_await with(guarded, [](auto& runner) -> awaitable<void> {
     for (const char* code : attempts) {
       code_result result = co_await runner.run_code(code_request(code));
-      std::cout << (result.success() ? result.out().text() : result.reason() + "\n");
+      std::cout << (result.ok() ? result.out().text() : result.reason() + "\n");
     }
   });
 }

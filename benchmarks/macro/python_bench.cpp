@@ -67,7 +67,7 @@ awaitable<nanoseconds> run_warm(Runner& runner, std::string code) {
   const auto begin = std::chrono::steady_clock::now();
   code_result result = co_await runner.run_code(code_request(std::move(code)));
   const nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
-  if (!result.success()) throw std::runtime_error("a run failed: " + result.reason() + result.err().text());
+  if (!result.ok()) throw std::runtime_error("a run failed: " + result.reason() + result.err().text());
   co_return elapsed;
 }
 

@@ -58,7 +58,7 @@ void show(const agent_event& what) {
       break;
     case agent_event_kind::tool_output: std::cout << printable_text(what.text()) << std::flush; break;
     case agent_event_kind::tool_ended:
-      std::cout << (what.success() ? "<- ok, " : "<- failed, ") << what.duration().count() / 1'000'000 << " ms\n";
+      std::cout << (what.ok() ? "<- ok, " : "<- failed, ") << what.duration().count() / 1'000'000 << " ms\n";
       break;
     case agent_event_kind::shortened: std::cout << "(" << what.text() << ")\n"; break;
     case agent_event_kind::saved: std::cout << "saved " << what.text() << " (" << what.size() << " bytes)\n"; break;

@@ -4093,7 +4093,7 @@ class tool_result {
   const std::string& text() const& noexcept { return text_; }
   std::string text() && { return std::move(text_); }
   /// Returns true if the tool completed its task.
-  bool success() const noexcept { return success_; }
+  bool ok() const noexcept { return success_; }
 
   /// Returns the images to show to the model after the text, in this order.
   const std::vector<tool_image>& images() const& noexcept { return images_; }
@@ -4435,7 +4435,7 @@ enum class agent_event_kind {
   reasoning,    ///< a piece of the model's reasoning; `text()`
   tool_begun,   ///< a tool is called; `name()`, `call_id()`; `text()` has the arguments as the model wrote them
   tool_output,  ///< a piece of the tool's output; `name()`, `call_id()`, `stream()`; `text()` may have any bytes
-  tool_ended,   ///< the tool has returned; `name()`, `call_id()`, `success()`, `duration()`; `text()` has its result
+  tool_ended,   ///< the tool has returned; `name()`, `call_id()`, `ok()`, `duration()`; `text()` has its result
   shortened,    ///< the conversation was too long for the model; `text()` describes how it was shortened
   saved,        ///< a file was copied to the host; `name()`: path in the workspace, `text()`: host path, `size()`
   not_saved,    ///< a file was not copied; `name()` has its path in the workspace, `text()` the reason
@@ -4473,8 +4473,8 @@ class agent_event {
     return *this;
   }
   /// Returns true if the tool has succeeded.
-  bool success() const noexcept { return success_; }
-  agent_event& success(bool is) {
+  bool ok() const noexcept { return success_; }
+  agent_event& ok(bool is) {
     success_ = is;
     return *this;
   }
@@ -6154,9 +6154,7 @@ class code_result {
 
   /// Returns true if the code has ended without an uncaught exception, a signal or a failure of the runner, and its
   /// exit code is 0.
-  bool success() const noexcept {
-    return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0 && !failure_;
-  }
+  bool ok() const noexcept { return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0 && !failure_; }
 
   /// Returns the exit code, from 0 to 255, or -1 if the code was not run or was ended from outside. An uncaught
   /// exception gives 1, and a KeyboardInterrupt gives 130.
@@ -12502,7 +12500,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// The tool that runs a shell command in an environment: `tools::code_exec tool(environment);`
 ///
 /// Its arguments are `cmd`, the command line, and `timeout`, an optional time limit in seconds. The answer is the text
-/// of `format_result`. `success()` is true if the command exited with status 0.
+/// of `format_result`. `ok()` is true if the command exited with status 0.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Threads   the same rules as for the environment.
 /// \par Source    Stirrup's tool of this name: the name, the description and the schema are the same, except for
@@ -14282,8 +14280,8 @@ class run_python {
     text += "</python_results>";
     boost::json::object facts;
     facts["exit_code"] = result.exit_code();
-    facts["success"] = result.success();
-    tool_result answer(text, result.success());
+    facts["success"] = result.ok();
+    tool_result answer(text, result.ok());
     answer.data(std::move(facts));
     add_images(result, answer);
     return answer;
@@ -19556,11 +19554,20 @@ class rich_output {
 /// An uncaught exception that ended the code.
 class code_error {
  public:
-  code_error() = default;
+  code_error(std::string name, std::string value, std::string traceback)
+      : name_(std::move(name)), value_(std::move(value)), traceback_(std::move(traceback)) {}
 
-  std::string name;       ///< the class of the exception: `ValueError`
-  std::string value;      ///< the message of the exception
-  std::string traceback;  ///< the lines of the traceback, possibly with colour codes for terminals
+  /// Returns the class of the exception: `ValueError`.
+  const std::string& name() const noexcept { return name_; }
+  /// Returns the message of the exception.
+  const std::string& value() const noexcept { return value_; }
+  /// Returns the lines of the traceback, possibly with colour codes for terminals.
+  const std::string& traceback() const noexcept { return traceback_; }
+
+ private:
+  std::string name_;
+  std::string value_;
+  std::string traceback_;
 };
 
 /// The result of one run of code. A value type.
@@ -19568,31 +19575,42 @@ class execution {
  public:
   execution() = default;
 
-  /// The kept part of standard output.
-  captured_output out;
-  /// The kept part of standard error.
-  captured_output err;
-  /// The displayed values in the order of their display, including the value of the last expression.
-  std::vector<rich_output> results;
-  /// The number of results that were not kept because of the limits.
-  std::size_t dropped = 0;
-  /// The uncaught exception that ended the code; absent if there was none.
-  std::optional<code_error> error;
-  /// True if the code was interrupted at its time limit.
-  bool timed_out = false;
-  /// The number of runs in the context so far, including this one; 0 if the service does not send it.
-  std::int64_t number = 0;
-  /// The time from the request to the end of the report.
-  std::chrono::nanoseconds duration{};
-
   /// Returns true if the code ran to its end without an uncaught exception.
-  bool ok() const noexcept { return !error && !timed_out; }
+  bool ok() const noexcept { return !failure_ && !timed_out_; }
+  /// Returns the kept part of standard output.
+  const captured_output& out() const noexcept { return out_; }
+  /// Returns the kept part of standard error.
+  const captured_output& err() const noexcept { return err_; }
+  /// Returns the displayed values in the order of their display, including the value of the last expression.
+  const std::vector<rich_output>& results() const noexcept { return results_; }
+  /// Returns the number of results that were not kept because of the limits.
+  std::size_t dropped() const noexcept { return dropped_; }
   /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
-    for (const rich_output& result : results)
+    for (const rich_output& result : results_)
       if (result.is_value()) return result.form("text");
     return {};
   }
+  /// Returns the uncaught exception that ended the code; no value if there was none.
+  const std::optional<code_error>& failure() const noexcept { return failure_; }
+  /// Returns true if the code was interrupted at its time limit.
+  bool timed_out() const noexcept { return timed_out_; }
+  /// Returns the number of runs in the context so far, including this one; 0 if the service does not send it.
+  std::int64_t number() const noexcept { return number_; }
+  /// Returns the time from the request to the end of the report.
+  std::chrono::nanoseconds duration() const noexcept { return duration_; }
+
+ private:
+  friend class execution_reader;
+
+  captured_output out_;
+  captured_output err_;
+  std::vector<rich_output> results_;
+  std::size_t dropped_ = 0;
+  std::optional<code_error> failure_;
+  bool timed_out_ = false;
+  std::int64_t number_ = 0;
+  std::chrono::nanoseconds duration_{};
 };
 
 /// A parser of the report that the code interpreter sends about a run. The report has one JSON object in each line. The
@@ -19624,14 +19642,14 @@ class execution_reader {
   /// Returns true if the report of the run is complete, or `time_out` was called.
   bool ended() const noexcept { return ended_; }
   /// Marks the run as ended by its time limit.
-  void time_out() noexcept { ended_ = made_.timed_out = true; }
+  void time_out() noexcept { ended_ = made_.timed_out_ = true; }
 
   /// Returns the result.
   /// \param took  the duration of the run.
   execution take(std::chrono::nanoseconds took) {
-    made_.out = out_.take();
-    made_.err = err_.take();
-    made_.duration = took;
+    made_.out_ = out_.take();
+    made_.err_ = err_.take();
+    made_.duration_ = took;
     return std::move(made_);
   }
 
@@ -19650,18 +19668,16 @@ class execution_reader {
       err_.append(as_bytes(json::text_at(message, "text")));
     } else if (type == "result") {
       if (line_.size() > limits_.results() - kept_) {
-        ++made_.dropped;
+        ++made_.dropped_;
         return;
       }
       kept_ += line_.size();
-      made_.results.emplace_back(message);
+      made_.results_.emplace_back(message);
     } else if (type == "error") {
-      code_error& failure = made_.error.emplace();
-      failure.name = json::text_at(message, "name");
-      failure.value = json::text_at(message, "value");
-      failure.traceback = json::text_at(message, "traceback");
+      made_.failure_.emplace(std::string(json::text_at(message, "name")), std::string(json::text_at(message, "value")),
+                             std::string(json::text_at(message, "traceback")));
     } else if (type == "number_of_executions") {
-      made_.number = json::number_at(message, "execution_count").value_or(0);
+      made_.number_ = json::number_at(message, "execution_count").value_or(0);
     } else if (type == "end_of_execution") {
       ended_ = true;
     }
@@ -39293,7 +39309,7 @@ class tool_round {
     }
     for (round_call* each : ending) {
       co_await call(*each);
-      if (each->answer->success()) ended_by_ = each;
+      if (each->answer->ok()) ended_by_ = each;
     }
   }
 
@@ -39330,7 +39346,7 @@ class tool_round {
 
   /// Returns true if a result reports wrong arguments.
   static bool is_complaint(const tools::tool_result& answer) {
-    if (answer.success()) return false;
+    if (answer.ok()) return false;
     for (const std::string_view start : {"Error: Wrong arguments", "Error: The arguments must be",
                                          "<shell_results>\n<error_kind>invalid_argument</error_kind>"})
       if (answer.text().starts_with(start)) return true;
@@ -39361,9 +39377,9 @@ class tool_round {
     }
     const auto time = std::chrono::steady_clock::now() - start;
     if (is_complaint(*tool_call.answer)) tool_call.invalid = true;
-    result_.add_call(tool_call.name, tool_call.answer->success(), time);
+    result_.add_call(tool_call.name, tool_call.answer->ok(), time);
     agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
-    ended.name(tool_call.name).call_id(tool_call.id).success(tool_call.answer->success()).duration(time);
+    ended.name(tool_call.name).call_id(tool_call.id).ok(tool_call.answer->ok()).duration(time);
     tell(ended);
   }
 
@@ -42906,7 +42922,7 @@ inline void untag(boost::json::value& value, const value_type& type) {
 inline boost::json::value python_value(handler_value result) {
   if (!result.answer()) return result.value();
   const tool_result& answer = *result.answer();
-  if (!answer.success()) throw std::runtime_error(answer.text());
+  if (!answer.ok()) throw std::runtime_error(answer.text());
   if (!answer.data().empty()) return python_json(answer.data());
   if (answer.images().empty()) return boost::json::value(answer.text());
   boost::json::array images;
@@ -73669,7 +73685,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     bool is_there = false;
     const auto enters = [&]() -> awaitable<void> {
       code_result result = co_await runner_->run_code(std::move(enter));
-      is_there = result.success();
+      is_there = result.ok();
     };
     const auto drops = [&]() -> awaitable<void> {
       if (is_there) return {};
@@ -78802,7 +78818,7 @@ class shared_tools {
     for (const tools::tool_image& image : result.images())
       tool_answer.add(content::image(image.content(), image.mime_type()));
     if (!result.data().empty()) tool_answer.structured(result.data());
-    tool_answer.is_error(!result.success());
+    tool_answer.is_error(!result.ok());
     co_return tool_answer;
   }
 };

@@ -53,7 +53,7 @@ constexpr const char* small =
 TEST(Attack, FS_21_images_that_are_bombs_or_lies_are_answered_at_once_and_never_decoded) {
   // Control: a valid image is accepted.
   const tools::tool_result honest = look(std::string(small) + "a.png", "a.png");
-  EXPECT_TRUE(honest.success()) << honest.text();
+  EXPECT_TRUE(honest.ok()) << honest.text();
   EXPECT_EQ(honest.images().size(), 1U);
 
   class attack {
@@ -82,7 +82,7 @@ TEST(Attack, FS_21_images_that_are_bombs_or_lies_are_answered_at_once_and_never_
   for (const attack& each : attacks) {
     std::chrono::steady_clock::duration time{};
     const tools::tool_result result = look(each.making, each.path, &time);
-    EXPECT_FALSE(result.success()) << each.name;
+    EXPECT_FALSE(result.ok()) << each.name;
     EXPECT_TRUE(result.images().empty()) << each.name;
     EXPECT_NE(result.text().find(each.wanted), std::string::npos) << each.name << ": " << result.text();
     EXPECT_LT(result.text().size(), 1000U) << each.name << ": the file's content is no part of the answer";

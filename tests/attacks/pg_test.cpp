@@ -276,7 +276,7 @@ TEST(Attack, PG_12_ordinary_scripts_run) {
       {"import random\nrandom.seed(1)\nprint('in', random.choice([1, 2]))"},
   });
   for (const code_result& each : outcomes.guarded) {
-    EXPECT_TRUE(each.success()) << all_of(each);
+    EXPECT_TRUE(each.ok()) << all_of(each);
     EXPECT_EQ(each.out().text().substr(0, 20).find("in") != std::string::npos, true) << all_of(each);
   }
 }
@@ -314,7 +314,7 @@ TEST(Attack, PG_14_what_was_judged_is_what_runs) {
     auto running = guarded.run_code(request);
     request = code_request("import os");
     code_result result = co_await std::move(running);
-    EXPECT_TRUE(result.success());
+    EXPECT_TRUE(result.ok());
     co_await guarded.close();
   });
   EXPECT_EQ(notes->ran, std::vector<std::string>(1, "print('harmless')"));

@@ -72,12 +72,12 @@ TEST(Attack, PY_02_growth_without_end_is_a_memory_error_and_a_flood_is_bounded) 
     EXPECT_EQ(grown.failure() ? grown.failure()->type() : "", "MemoryError") << all_of(grown);
     code_result flood = co_await runner.run_code(
         code_request("import os\nfor i in range(300): os.write(1 + i % 2, b'x' * (1 << 20))").keep_output(64 * 1024));
-    EXPECT_TRUE(flood.success()) << all_of(flood).substr(0, 300);
+    EXPECT_TRUE(flood.ok()) << all_of(flood).substr(0, 300);
     EXPECT_EQ(flood.out().total() + flood.err().total(), 300U << 20U);
     EXPECT_EQ(flood.out().head().size() + flood.out().tail().size(), 64U * 1024);
     code_result shown = co_await runner.run_code(code_request(
         "class big:\n  def _repr_html_(self): return 'x' * (3 << 20)\nfor i in range(100): display(big())"));
-    EXPECT_TRUE(shown.success()) << all_of(shown).substr(0, 300);
+    EXPECT_TRUE(shown.ok()) << all_of(shown).substr(0, 300);
     EXPECT_LT(shown.displays().size(), 30U);
   });
   if (growth.is_exact() && !cofferdam_test::is_sanitized()) {
@@ -96,7 +96,7 @@ TEST(Attack, PY_03_what_a_run_has_changed_is_not_there_for_the_next) {
       "os.getcwd() == '/', sys.getrecursionlimit() == 50]";
   with_python(python().preload("json"), [&](python_here& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(poison));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     code_result second = co_await runner.run_code(code_request(look));
     EXPECT_EQ(value_of(second), "[false,false,false,false,false,false,false]") << all_of(second);
     code_result context = co_await runner.run_code(code_request(look).context("fresh"));
@@ -119,7 +119,7 @@ TEST(Attack, OU_07_forged_results_are_output_and_nothing_else) {
     code_result result = co_await runner.run_code(code_request(forged));
     EXPECT_EQ(result.exit_code(), 6) << all_of(result);
     EXPECT_TRUE(result.out().text().ends_with("\n0\n")) << "no descriptor but its own output is there to write to";
-    EXPECT_FALSE(result.success());
+    EXPECT_FALSE(result.ok());
     code_result next = co_await runner.run_code(code_request("1 + 1"));
     EXPECT_EQ(value_of(next), "2");
     EXPECT_FALSE(next.driver_restarted());
@@ -191,7 +191,7 @@ TEST(Attack, OU_07_a_run_cannot_speak_for_another_or_call_what_it_was_not_given)
         "os._exit(8)";
     code_result lied = co_await runner.run_code(code_request(liar));
     EXPECT_EQ(lied.exit_code(), 8) << "what the process did counts: " << all_of(lied);
-    EXPECT_FALSE(lied.success());
+    EXPECT_FALSE(lied.ok());
     EXPECT_EQ(calls, 0);
     std::error_code ignored;
     while (!ended) co_await done.async_wait(asio::redirect_error(asio::use_awaitable, ignored));

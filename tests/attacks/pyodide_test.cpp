@@ -175,7 +175,7 @@ TEST(Attack, PY_02_loops_growth_and_floods_in_wasm_are_ended_or_bounded) {
     EXPECT_EQ(flood.kind(), error_kind::timeout) << flood.reason();
     EXPECT_LE(flood.out().text().size(), 2000U);
     code_result next = co_await runner.run_code(code_request("1").timeout(100s));
-    EXPECT_TRUE(next.success()) << all_of(next);
+    EXPECT_TRUE(next.ok()) << all_of(next);
   });
 }
 
@@ -186,11 +186,11 @@ TEST(Attack, PY_03_globals_of_one_run_are_not_those_of_the_next_unless_a_context
         "import builtins, sys\n['secret' in globals(), hasattr(builtins, 'secret'), 'secret' in sys.modules]";
     const std::string leaves = "import builtins, sys\nsecret = builtins.secret = sys.modules['secret'] = 5";
     code_result set = co_await runner.run_code(code_request(leaves));
-    EXPECT_TRUE(set.success()) << all_of(set);
+    EXPECT_TRUE(set.ok()) << all_of(set);
     code_result fresh = co_await runner.run_code(code_request(looks));
     EXPECT_EQ(value_of(fresh), "[false,false,false]") << all_of(fresh);
     code_result named = co_await runner.run_code(code_request(leaves).context("c").timeout(100s));
-    EXPECT_TRUE(named.success()) << all_of(named);
+    EXPECT_TRUE(named.ok()) << all_of(named);
     code_result control = co_await runner.run_code(code_request(looks).context("c"));
     EXPECT_EQ(value_of(control), "[true,true,true]") << all_of(control);
   });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/code/check_syntax.hpp>
+#include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/with.hpp>
@@ -87,6 +89,22 @@ TEST_F(PoolOfJails, a_jail_that_was_killed_while_it_waited_is_replaced) {
   });
   EXPECT_TRUE(cofferdam_test::eventually([] { return jails().empty(); }));
   EXPECT_EQ(workspaces(), 0);
+}
+
+TEST_F(PoolOfJails, runners_of_Python_are_kept_ready_too) {
+  run([&]() -> awaitable<void> {
+    co_await with(pool(recipe() | python(), 1), [&](auto& pool) -> awaitable<void> {
+      for (int i = 0; i < 2; ++i) {
+        co_await with(pool.provider() | check_syntax(), [&](auto& runner) -> awaitable<void> {
+          code_result result = co_await runner.run_code(code_request("'x' in globals()"));
+          EXPECT_EQ(result.value_text(), "False") << result.reason();
+          result = co_await runner.run_code(code_request("x = 1"));
+          EXPECT_TRUE(result.ok()) << result.reason();
+        });
+      }
+    });
+  });
+  EXPECT_TRUE(cofferdam_test::eventually([] { return jails().empty(); }));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void expect_closed(const std::string& name) {
           co_await closed.close();
         } else {
           code_result result = co_await closed.run_code(code_request("1"));
-          ADD_FAILURE() << name << " ran it: " << result.success();
+          ADD_FAILURE() << name << " ran it: " << result.ok();
         }
       } catch (const error& failure) {
         thrown = true;

@@ -119,10 +119,10 @@ TEST(DriverReport, the_end_of_a_run_is_a_result) {
 TEST(DriverReport, the_process_says_more_than_the_run_has_said) {
   const code_result forged = end_of(R"({"exit":7})", R"({"exit":0,"ok":true})");
   EXPECT_EQ(forged.exit_code(), 7);
-  EXPECT_FALSE(forged.success());
+  EXPECT_FALSE(forged.ok());
   const code_result killed = end_of(R"({"signal":9})", R"({"exit":0,"ok":true})");
   EXPECT_EQ(killed.term_signal(), 9);
-  EXPECT_FALSE(killed.success());
+  EXPECT_FALSE(killed.ok());
   const code_result late = end_of(R"({"signal":9,"reason":"timeout"})", R"({"exit":0,"value":1})");
   EXPECT_EQ(late.kind(), error_kind::timeout);
   EXPECT_TRUE(late.value());
@@ -135,7 +135,7 @@ TEST(DriverReport, a_report_that_makes_no_sense_is_told) {
   for (const std::string body : {"x", "[]", "{", R"({"value":{"$f":"x"}})", R"({"value":[{"$f":1}]})"}) {
     const code_result result = end_of(R"({"exit":0})", body);
     EXPECT_EQ(result.kind(), error_kind::execution_error) << body;
-    EXPECT_FALSE(result.success());
+    EXPECT_FALSE(result.ok());
   }
   EXPECT_EQ(end_of(R"({"exit":0})", std::string(600, '[')).kind(), error_kind::execution_error);
   const code_result odd =

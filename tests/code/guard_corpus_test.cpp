@@ -164,7 +164,7 @@ TEST(GuardCorpus, cells_that_go_on_with_names_they_did_not_bind_run) {
                   request.variable(std::string(each.key()), each.value());
               first = false;
               code_result result = co_await guarded.run_code(std::move(request));
-              EXPECT_TRUE(result.success()) << cell << "\n" << cofferdam_test::all_of(result);
+              EXPECT_TRUE(result.ok()) << cell << "\n" << cofferdam_test::all_of(result);
             }
           }
         });

@@ -120,7 +120,7 @@ TEST(GuardGuest, code_is_read_in_the_environment_where_the_host_has_no_python) {
       python.provider(), python_reader().interpreter("python-of-the-guest"), [](auto runs) -> awaitable<void> {
         for (int i = 0; i < 3; ++i) {
           const code_result good = co_await runs("x = " + std::to_string(i));
-          EXPECT_TRUE(good.success()) << good.reason();
+          EXPECT_TRUE(good.ok()) << good.reason();
           const code_result bad = co_await runs("x = 1\ny = " + std::to_string(i) + " +\n");
           EXPECT_EQ(bad.kind(), error_kind::security_violation);
           EXPECT_NE(bad.reason().find("line 2"), std::string::npos) << bad.reason();
@@ -148,7 +148,7 @@ TEST(GuardGuest, the_host_is_asked_first_and_not_at_all_where_the_guest_is_named
     const std::string thrown =
         with_guard(python.provider(), std::move(settings).place(place), [](auto runs) -> awaitable<void> {
           const code_result good = co_await runs("x = 1");
-          EXPECT_TRUE(good.success()) << good.reason();
+          EXPECT_TRUE(good.ok()) << good.reason();
         });
     EXPECT_EQ(thrown, "");
     EXPECT_EQ(python.starts().size(), place == analysis_place::guest ? 1U : 0U);
@@ -188,7 +188,7 @@ TEST(GuardGuest, a_reader_that_a_guest_has_replaced_and_that_says_nothing_is_no_
                  [](auto runs) -> awaitable<void> {
                    const code_result silent = co_await runs("x = 1");
                    EXPECT_EQ(silent.kind(), error_kind::security_violation);
-                   EXPECT_FALSE(silent.success());
+                   EXPECT_FALSE(silent.ok());
                  });
   EXPECT_EQ(thrown, "");
 }

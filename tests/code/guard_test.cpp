@@ -120,12 +120,12 @@ TEST(Guard, each_alone_refuses_its_own_and_lets_the_rest_run) {
   EXPECT_EQ(answer(runner | limit_code(100, 2), "1\r2\r3").kind(), error_kind::security_violation);
   EXPECT_EQ(answer(runner | limit_code(100, 2), "1\r\n\r\r\n").kind(), error_kind::security_violation);
   EXPECT_TRUE(notes->ran.empty());
-  EXPECT_TRUE(answer(runner | check_syntax(), "import os").success());
-  EXPECT_TRUE(answer(runner | allow_imports("json"), "import json").success());
-  EXPECT_TRUE(answer(runner | reject_patterns(), "import json").success());
-  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\n2\n").success());
+  EXPECT_TRUE(answer(runner | check_syntax(), "import os").ok());
+  EXPECT_TRUE(answer(runner | allow_imports("json"), "import json").ok());
+  EXPECT_TRUE(answer(runner | reject_patterns(), "import json").ok());
+  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\n2\n").ok());
   // A form feed does not end a line, nor does a vertical tab.
-  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").success());
+  EXPECT_TRUE(answer(runner | limit_code(100, 2), "1\r\n2\f3\v4\r").ok());
   EXPECT_EQ(notes->ran.size(), 5U);
   EXPECT_EQ(notes->closed, 12);
 }
@@ -135,7 +135,7 @@ TEST(Guard, all_together_in_any_order_refuse_the_same) {
   const auto expect = [](const std::vector<code_result>& results) {
     ASSERT_EQ(results.size(), 5U);
     for (const std::size_t i : {0U, 1U, 2U, 4U}) EXPECT_EQ(results[i].kind(), error_kind::security_violation) << i;
-    EXPECT_TRUE(results[3].success());
+    EXPECT_TRUE(results[3].ok());
   };
   const auto notes = book();
   const fake_runner_provider runner(notes);
@@ -163,7 +163,7 @@ TEST(Guard, a_refusal_names_rule_line_text_and_what_to_do) {
       patterns.reason().find("Not run: reject_patterns refuses line 3, \"exec('x')\": Dangerous builtin: exec. Do"), 0U)
       << patterns.reason();
   EXPECT_EQ(imports.exit_code(), -1);
-  EXPECT_FALSE(imports.success());
+  EXPECT_FALSE(imports.ok());
 }
 
 TEST(Guard, contexts_close_and_open_runners_are_passed_through) {
@@ -173,7 +173,7 @@ TEST(Guard, contexts_close_and_open_runners_are_passed_through) {
     code_request request("x = 1");
     request.context("one");
     code_result result = co_await guarded.run_code(std::move(request));
-    EXPECT_TRUE(result.success());
+    EXPECT_TRUE(result.ok());
     std::vector<std::string> names = co_await guarded.contexts();
     EXPECT_EQ(names, std::vector<std::string>(1, "one"));
     const bool ended = co_await guarded.end_context("one");

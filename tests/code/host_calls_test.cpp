@@ -93,13 +93,13 @@ TEST(HostFunction, wrong_calls_are_type_errors_and_failures_are_exceptions) {
 TEST(HostFunction, the_name_of_their_exception_is_no_others) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result set = co_await runner.run_code(code_request("HostFunctionError = 5").context("c"));
-    EXPECT_TRUE(set.success()) << all_of(set);
+    EXPECT_TRUE(set.ok()) << all_of(set);
     code_result with = co_await runner.run_code(calling("HostFunctionError").context("c"));
     EXPECT_EQ(value_of(with), "5") << all_of(with);
     code_result after = co_await runner.run_code(code_request("HostFunctionError").context("c"));
     EXPECT_EQ(value_of(after), "5") << all_of(after);
     code_result other = co_await runner.run_code(calling("HostFunctionError.__name__\necho = 7").context("d"));
-    EXPECT_TRUE(other.success()) << all_of(other);
+    EXPECT_TRUE(other.ok()) << all_of(other);
     code_result kept = co_await runner.run_code(code_request("['HostFunctionError' in globals(), echo]").context("d"));
     EXPECT_EQ(value_of(kept), "[false,7]") << all_of(kept);
     code_result function =
@@ -176,7 +176,7 @@ TEST(HostFunction, works_in_contexts_and_threads) {
     code_result gone = co_await runner.run_code(code_request("echo('a')").context("c"));
     EXPECT_EQ(gone.failure() ? gone.failure()->type() : "", "NameError");
     code_result kept = co_await runner.run_code(code_request("kept('a')").context("c"));
-    EXPECT_FALSE(kept.success()) << "the run that was given it is over";
+    EXPECT_FALSE(kept.ok()) << "the run that was given it is over";
     EXPECT_EQ(kept.failure() ? kept.failure()->type() : "", "NameError") << all_of(kept);
     code_result threads =
         co_await runner.run_code(calling("from concurrent.futures import ThreadPoolExecutor\n"
@@ -253,7 +253,7 @@ class nested_calls {
   static awaitable<void> run_noting(nested_calls& self, Runner& runner, code_request request) {
     try {
       code_result result = co_await runner.run_code(std::move(request));
-      self.notes.push_back(result.success() ? "ran" : all_of(result));
+      self.notes.push_back(result.ok() ? "ran" : all_of(result));
     } catch (const cofferdam::error& reason) {
       self.notes.push_back(reason.code() == exec_errc::deadlock ? "deadlock" : reason.what());
       throw;
@@ -332,7 +332,7 @@ TEST(HostFunction, may_run_code_elsewhere_and_others_may_wait_for_the_context) {
       waited = true;
     }));
     code_result result = co_await runner.run_code(std::move(outer));
-    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_TRUE(result.ok()) << all_of(result);
     EXPECT_EQ(calls.notes, (std::vector<std::string>{"ran", "ran"}));
     EXPECT_TRUE(waited);
     std::error_code woken;

@@ -140,7 +140,7 @@ channel.send(b"d", {"forms": {str(i): "x" for i in range(500)}, "value": False})
 channel.send(b"r", {"ok": True, "exit": 0, "value": None, "text": "\u00e9" * 3000000})
 os._exit(0)
 )py"));
-  EXPECT_TRUE(result.success()) << result.reason();
+  EXPECT_TRUE(result.ok()) << result.reason();
   EXPECT_LE(result.value_text().size(), 80U * 1024);
   EXPECT_TRUE(is_valid_utf8(result.value_text()));
   ASSERT_EQ(result.displays().size(), 2U);
@@ -177,7 +177,7 @@ for _ in range(20):
         os._exit(0)
 time.sleep(0.3)
 )py"));
-    EXPECT_TRUE(chain.success()) << all_of(chain);
+    EXPECT_TRUE(chain.ok()) << all_of(chain);
     for (const process_entry& entry : process_table()) EXPECT_NE(entry.name, "always_forking");
     code_result next = co_await runner.run_code(of("6 * 7"));
     EXPECT_EQ(value_of(next), "42") << all_of(next);
@@ -187,7 +187,7 @@ time.sleep(0.3)
 TEST(HostileRun, directories_and_long_names_are_looked_at_within_bounds) {
   with_python(python().track_files(50), [](python_here& runner) -> awaitable<void> {
     code_result many = co_await runner.run_code(of("import os\nfor i in range(300): os.mkdir('d%d' % i)"));
-    EXPECT_TRUE(many.success()) << all_of(many);
+    EXPECT_TRUE(many.ok()) << all_of(many);
     EXPECT_FALSE(many.files_are_complete());
     code_result next = co_await runner.run_code(of("6 * 7"));
     EXPECT_EQ(value_of(next), "42") << all_of(next);
@@ -197,14 +197,14 @@ TEST(HostileRun, directories_and_long_names_are_looked_at_within_bounds) {
       code_result names =
           co_await place.run_code(of("import os\nfolder = '\\x01' * 255\nos.mkdir(folder)\n"
                                      "for i in range(9000): open(folder + '/%04x' % i + '\\x01' * 250, 'w').close()"));
-      EXPECT_TRUE(names.success()) << all_of(names);
+      EXPECT_TRUE(names.ok()) << all_of(names);
       EXPECT_GT(names.files().size(), 1000U);
       EXPECT_FALSE(names.files_are_complete());
     };
     co_await around_a_context(runner, body);
   });
   code_result deep = run_python(of("import os\nfor i in range(30):\n  os.mkdir('d' * 200)\n  os.chdir('d' * 200)"));
-  EXPECT_TRUE(deep.success()) << all_of(deep);
+  EXPECT_TRUE(deep.ok()) << all_of(deep);
   EXPECT_FALSE(deep.files_are_complete());
 }
 

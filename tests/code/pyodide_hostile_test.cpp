@@ -35,7 +35,7 @@ channel.send(b"r", {"ok": True, "exit": 0, "value": request["code"], "text": "st
 channel.send(b"e", {"files": [], "whole": True})
 while True: pass
 )py"));
-    EXPECT_TRUE(thief.success()) << all_of(thief);
+    EXPECT_TRUE(thief.ok()) << all_of(thief);
     code_result other = co_await runner.run_code(lying("secret = 'mine'\nlen(secret)"));
     EXPECT_EQ(value_of(other), "4") << all_of(other);
   });
@@ -51,7 +51,7 @@ TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
       // There are more such runs than the runner has interpreters.
       for (int i = 0; i < 3; ++i) {
         code_result lied = co_await place.run_code(lying(lies));
-        EXPECT_TRUE(lied.success()) << all_of(lied);
+        EXPECT_TRUE(lied.ok()) << all_of(lied);
       }
       code_result early =
           co_await place.run_code(lying("display.__self__.channel.host.idle(None, False)\nwhile True: pass"));
@@ -81,7 +81,7 @@ TEST(HostilePyodide, what_claims_to_equal_what_it_replaces_does_not_stay) {
           "object.__hash__\n  def __call__(self, *all, **named): return 'a lie'\n  def find_spec(self, *all): return "
           "None\nliar = Liar()\n";
       code_result did = co_await runner.run_code(code_request(code + deed));
-      EXPECT_TRUE(did.success()) << deed << all_of(did);
+      EXPECT_TRUE(did.ok()) << deed << all_of(did);
       code_result next = co_await runner.run_code(code_request(question));
       EXPECT_EQ(next.value_text(), "True") << deed << all_of(next);
     }

@@ -122,7 +122,7 @@ TEST(Pyodide, D5_D6_a_directory_is_shown_whole_and_what_is_written_is_there_at_o
     EXPECT_EQ(ended.kind(), error_kind::timeout) << all_of(ended);
     EXPECT_EQ(content_of(data / "out/late.txt"), "late");
     code_result changed = co_await runner.run_code(code_request("open('/results/old.txt', 'a').write('er')"));
-    EXPECT_TRUE(changed.success()) << all_of(changed);
+    EXPECT_TRUE(changed.ok()) << all_of(changed);
     EXPECT_EQ(content_of(data / "out/old.txt"), "older");
 
     // Writing must fail in a read-only folder, in other folders, and through links.
@@ -157,7 +157,7 @@ TEST(Pyodide, D7_D9_chatter_on_standard_error_and_output_are_bounded) {
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
     code_request chatter("import sys\nfor i in range(200):\n  sys.stderr.write('e' * 100_000)");
     code_result loud = co_await runner.run_code(chatter.timeout(100s).keep_output(1000));
-    EXPECT_TRUE(loud.success()) << all_of(loud);
+    EXPECT_TRUE(loud.ok()) << all_of(loud);
     EXPECT_EQ(loud.err().total(), 20'000'000U);
     code_result next = co_await runner.run_code(code_request("len(bytearray(10_000_000))").timeout(100s));
     EXPECT_EQ(value_of(next), "10000000") << all_of(next);
@@ -203,7 +203,7 @@ TEST(Pyodide, D10_what_is_not_there_is_an_ordinary_failure) {
     code_result none = co_await runner.run_code(processes);
     EXPECT_EQ(value_of(none), "[]") << all_of(none);
     code_result next = co_await runner.run_code(code_request("1"));
-    EXPECT_TRUE(next.success()) << all_of(next);
+    EXPECT_TRUE(next.ok()) << all_of(next);
   });
 }
 
@@ -218,7 +218,7 @@ TEST(Pyodide, D12_a_dead_process_is_told_and_started_again_by_one_start) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("x = 1").context("c"));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     // One process communicates with the host. The other two are interpreters, and end when that process ends.
     const auto running = denos();
     EXPECT_EQ(running.size(), 3U);
@@ -245,9 +245,9 @@ TEST(Pyodide, what_ends_the_interpreter_is_told_and_the_next_run_has_another) {
     code_result ended = co_await runner.run_code(code_request("import os\nprint('x', flush=True)\nos._exit(3)"));
     EXPECT_EQ(ended.exit_code(), 3) << all_of(ended);
     EXPECT_EQ(ended.out().text(), "x\n");
-    EXPECT_FALSE(ended.success());
+    EXPECT_FALSE(ended.ok());
     code_result crashed = co_await runner.run_code(code_request("import ctypes\nctypes.string_at(2**31)"));
-    EXPECT_FALSE(crashed.success()) << all_of(crashed);
+    EXPECT_FALSE(crashed.ok()) << all_of(crashed);
     code_result next = co_await runner.run_code(code_request("'next'").timeout(100s));
     EXPECT_EQ(value_of(next), R"("next")") << all_of(next);
     code_result context = co_await runner.run_code(code_request("import os\nos._exit(4)").context("c"));
@@ -264,14 +264,14 @@ TEST(Pyodide, fresh_globals_share_an_interpreter_and_isolated_runs_do_not) {
       "import os, csv, json\n['mine' in csv.list_dialects(), os.path.exists('mine'), json.dumps is None]";
   with_pyodide(fast_pyodide(), [&](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(leaves));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     code_result second = co_await runner.run_code(code_request(looks));
     // The documentation of `pyodide` promises exactly this degree of isolation.
     EXPECT_EQ(value_of(second), "[true,true,false]") << all_of(second);
   });
   with_pyodide(fast_pyodide().isolate_runs(), [&](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(leaves));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     for (int i = 0; i < 3; ++i) {
       code_result next = co_await runner.run_code(code_request(looks).timeout(100s));
       EXPECT_EQ(value_of(next), "[false,false,false]") << all_of(next);
@@ -283,7 +283,7 @@ TEST(Pyodide, sleep_in_a_context_is_interrupted_and_random_numbers_differ) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide().variable("GREETING", "hello"), [](pyodide_runner& runner) -> awaitable<void> {
     code_result set = co_await runner.run_code(code_request("x = 5").context("c").timeout(100s));
-    EXPECT_TRUE(set.success()) << all_of(set);
+    EXPECT_TRUE(set.ok()) << all_of(set);
     code_result late =
         co_await runner.run_code(code_request("import time\ntime.sleep(1000)").context("c").timeout(500ms));
     EXPECT_EQ(late.kind(), error_kind::timeout) << all_of(late);
@@ -392,7 +392,7 @@ TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_nam
   data.write("images/empty", "");
   const code_result result =
       run_pyodide(code_request(wheel), fast_pyodide().allow_write((data / "wheels").string(), "/wheels"));
-  ASSERT_TRUE(result.success()) << all_of(result);
+  ASSERT_TRUE(result.ok()) << all_of(result);
 
   const auto recipe = [&data] {
     return pyodide().folder((data / "pyodide").string()).snapshots((data / "images").string()).packages("small");
@@ -486,10 +486,10 @@ TEST(Pyodide, what_a_fresh_run_starts_from) {
       "statistics.mean = lambda x: 0\nwarnings.simplefilter('error')";
   with_pyodide(fast_pyodide().at_once(1), [&](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request(looks));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     for (int i = 0; i < 2; ++i) {
       code_result changed = co_await runner.run_code(code_request(changes));
-      EXPECT_TRUE(changed.success()) << all_of(changed);
+      EXPECT_TRUE(changed.ok()) << all_of(changed);
       code_result next = co_await runner.run_code(code_request(looks));
       EXPECT_EQ(value_of(next), value_of(first)) << all_of(next);
     }
@@ -511,7 +511,7 @@ TEST(Pyodide, a_warm_run_takes_milliseconds) {
       const auto begin = std::chrono::steady_clock::now();
       code_result result = co_await runner.run_code(code_request("1+1"));
       times.push_back(std::chrono::steady_clock::now() - begin);
-      EXPECT_TRUE(result.success()) << all_of(result);
+      EXPECT_TRUE(result.ok()) << all_of(result);
     }
     std::sort(times.begin(), times.end());
     const auto median = std::chrono::duration_cast<std::chrono::microseconds>(times[times.size() / 2]);
@@ -584,12 +584,12 @@ TEST(Pyodide, more_contexts_than_there_may_be_are_refused_until_one_ends) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide().contexts_at_once(1), [](pyodide_runner& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("1").context("a").timeout(100s));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     code_result second = co_await runner.run_code(code_request("1").context("b").timeout(100s));
     EXPECT_NE(second.reason().find("contexts_at_once"), std::string::npos) << all_of(second);
     const bool ended = co_await runner.end_context("a");
     EXPECT_TRUE(ended);
     code_result third = co_await runner.run_code(code_request("1").context("b").timeout(100s));
-    EXPECT_TRUE(third.success()) << all_of(third);
+    EXPECT_TRUE(third.ok()) << all_of(third);
   });
 }

@@ -90,7 +90,7 @@ TEST(PythonContexts, globals_live_from_run_to_run_and_not_elsewhere) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result result =
         co_await runner.run_code(code_request("import math\nx = 5\ndef f(): return x + 1").context("one"));
-    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_TRUE(result.ok()) << all_of(result);
     code_result used = co_await runner.run_code(code_request("x += 1\nf()").context("one"));
     EXPECT_EQ(value_of(used), "7");
     code_result other = co_await runner.run_code(code_request("'x' in globals()").context("two"));
@@ -188,7 +188,7 @@ TEST(PythonContexts, one_that_is_ended_while_its_code_runs_says_so) {
     EXPECT_EQ(runs.result.kind(), error_kind::execution_error) << all_of(runs.result);
     EXPECT_NE(runs.result.reason().find("end_context"), std::string::npos) << all_of(runs.result);
     EXPECT_TRUE(runs.result.context_lost());
-    EXPECT_FALSE(runs.result.success());
+    EXPECT_FALSE(runs.result.ok());
     EXPECT_EQ(runs.result.out().text(), "so far\n");
   });
 }
@@ -222,7 +222,7 @@ TEST(PythonContexts, awaits_share_one_event_loop) {
         code_request("import asyncio\nf = asyncio.get_running_loop().create_future() if 0 else None\n"
                      "e = asyncio.Event()\nawait asyncio.sleep(0)\nt = asyncio.ensure_future(e.wait())")
             .context("c"));
-    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_TRUE(result.ok()) << all_of(result);
     code_result used = co_await runner.run_code(code_request("e.set()\nawait t").context("c"));
     EXPECT_EQ(value_of(used), "true") << all_of(used);
   });
@@ -264,7 +264,7 @@ TEST(PythonRun, a_dead_driver_is_told_and_started_again) {
     code_result lost = co_await runner.run_code(code_request(
         std::string(ancestors) + "print('last words')\ntime.sleep(0.5)\nos.kill(driver, 9)\ntime.sleep(10)"));
     EXPECT_EQ(lost.kind(), error_kind::execution_error) << all_of(lost);
-    EXPECT_FALSE(lost.success());
+    EXPECT_FALSE(lost.ok());
     EXPECT_EQ(lost.out().text(), "last words\n") << "what had arrived is kept";
     code_result next = co_await runner.run_code(code_request("1+1"));
     EXPECT_EQ(value_of(next), "2");

@@ -33,7 +33,7 @@ TEST(PythonLive, what_is_printed_is_told_before_what_is_displayed_after_it_and_b
   });
   request.on_display([&](display_output shown) { heard += shown.forms().at("text/plain") + " "; });
   const code_result result = run_python(request);
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   EXPECT_LT(heard.find("out:one"), heard.find("'shown'")) << heard;
   EXPECT_LT(heard.find("err:two"), heard.find("'again'")) << heard;
   EXPECT_NE(heard.find("'again'"), std::string::npos) << heard;
@@ -85,7 +85,7 @@ TEST(BorrowedEnvironment, a_runner_in_it_closes_itself_and_leaves_it_open) {
     const auto recipe = environment_ref<local_environment>(environment) | python();
     auto runner = co_await recipe.open();
     code_result result = co_await runner.run_code(code_request("open('made', 'w').write('by code')"));
-    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_TRUE(result.ok()) << all_of(result);
     co_await runner.close();
     std::string text = co_await read_text(environment, "made");
     EXPECT_EQ(text, "by code");

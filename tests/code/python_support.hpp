@@ -127,7 +127,7 @@ template <class Runner, class Body>
 cofferdam::awaitable<void> around_a_context(Runner& runner, Body body) {
   cofferdam::code_result before = co_await runner.run_code(
       cofferdam::code_request("known = 42").context("other").timeout(std::chrono::seconds(30)));
-  EXPECT_TRUE(before.success()) << all_of(before);
+  EXPECT_TRUE(before.ok()) << all_of(before);
   co_await body(runner);
   cofferdam::code_result after =
       co_await runner.run_code(cofferdam::code_request("known").context("other").timeout(std::chrono::seconds(30)));

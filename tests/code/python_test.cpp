@@ -58,7 +58,7 @@ std::ptrdiff_t sleepers(const python_folder& folder) {
 
 TEST(Python, prints_and_yields_the_value_of_the_last_expression) {
   const code_result result = run_python(code_request("import sys\nprint('hi')\nprint('no', file=sys.stderr)\n6 * 7"));
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   EXPECT_EQ(result.out().text(), "hi\n");
   EXPECT_EQ(result.err().text(), "no\n");
   EXPECT_EQ(value_of(result), "42");
@@ -73,7 +73,7 @@ TEST(Python, prints_and_yields_the_value_of_the_last_expression) {
 
 TEST(Python, a_statement_at_the_end_has_no_value) {
   const code_result result = run_python(code_request("x = 1"));
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   EXPECT_FALSE(result.value());
   EXPECT_TRUE(result.displays().empty());
 }
@@ -81,7 +81,7 @@ TEST(Python, a_statement_at_the_end_has_no_value) {
 TEST(Python, every_run_begins_with_fresh_globals) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("secret = 5\nimport json\njson.mine = 1"));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     code_result second =
         co_await runner.run_code(code_request("import json\n'secret' in globals(), hasattr(json, 'mine')"));
     EXPECT_EQ(value_of(second), R"({"$python":"tuple","items":[false,false]})");
@@ -105,7 +105,7 @@ TEST(Python, what_was_rehearsed_before_a_run_has_left_nothing_in_it) {
 TEST(Python, ends_of_every_kind_are_results) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result zero = co_await runner.run_code(code_request("print('before')\n\n1/0"));
-    EXPECT_FALSE(zero.success());
+    EXPECT_FALSE(zero.ok());
     EXPECT_EQ(zero.exit_code(), 1);
     EXPECT_EQ(zero.kind(), error_kind::none);
     EXPECT_EQ(zero.out().text(), "before\n");
@@ -124,9 +124,9 @@ TEST(Python, ends_of_every_kind_are_results) {
     EXPECT_EQ(syntax.exit_code(), 1);
 
     code_result leaves = co_await runner.run_code(code_request("import sys; sys.exit()"));
-    EXPECT_TRUE(leaves.success()) << all_of(leaves);
+    EXPECT_TRUE(leaves.ok()) << all_of(leaves);
     code_result three = co_await runner.run_code(code_request("raise SystemExit(3)"));
-    EXPECT_FALSE(three.success());
+    EXPECT_FALSE(three.ok());
     EXPECT_EQ(three.exit_code(), 3);
     EXPECT_EQ(three.failure() ? three.failure()->type() : "", "SystemExit");
     code_result worded = co_await runner.run_code(code_request("import sys; sys.exit('bye')"));
@@ -170,7 +170,7 @@ TEST(Python, a_run_that_takes_too_long_is_killed_with_all_it_started) {
   run([&]() -> awaitable<void> {
     co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
       code_result warm = co_await runner.run_code(code_request("1"));
-      EXPECT_TRUE(warm.success());
+      EXPECT_TRUE(warm.ok());
       code_result result = co_await runner.run_code(
           code_request("import subprocess\nprint('began')\n"
                        "subprocess.Popen('sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &)', shell=True)\n"
@@ -178,7 +178,7 @@ TEST(Python, a_run_that_takes_too_long_is_killed_with_all_it_started) {
               .timeout(500ms));
       EXPECT_EQ(result.kind(), error_kind::timeout) << all_of(result);
       EXPECT_EQ(result.out().text(), "began\n");
-      EXPECT_FALSE(result.success());
+      EXPECT_FALSE(result.ok());
       EXPECT_TRUE(cofferdam_test::eventually([&] { return sleepers(folder) == 0; }));
       code_result next = co_await runner.run_code(code_request("1+1"));
       EXPECT_EQ(value_of(next), "2");
@@ -201,7 +201,7 @@ TEST(Python, what_a_run_leaves_behind_ends_with_it) {
       }
       code_result stays = co_await runner.run_code(
           code_request("import subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])").context("c"));
-      EXPECT_TRUE(stays.success()) << all_of(stays);
+      EXPECT_TRUE(stays.ok()) << all_of(stays);
       EXPECT_TRUE(cofferdam_test::eventually([&] { return sleepers(folder) == 1; })) << "a context keeps what it began";
       const bool ended = co_await runner.end_context("c");
       EXPECT_TRUE(ended);
@@ -214,7 +214,7 @@ TEST(Python, a_hundred_megabytes_are_counted_and_not_kept) {
   const code_result result =
       run_python(code_request("import sys\nfor i in range(100): sys.stdout.write('x' * (1 << 20))\nprint('end')")
                      .keep_output(1000));
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   EXPECT_EQ(result.out().total(), 100U * 1024 * 1024 + 4);
   EXPECT_EQ(result.out().head().size() + result.out().tail().size(), 1000U);
   EXPECT_TRUE(result.out().text().ends_with("end\n"));
@@ -224,7 +224,7 @@ TEST(Python, output_that_is_no_utf8_is_kept_as_it_is) {
   const code_result result =
       run_python(code_request("import sys\nsys.stdout.buffer.write(bytes(range(256)))\nsys.stdout.flush()\n"
                               "print('\\udcff')\nsys.stderr.write('\\ud800')"));
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   EXPECT_EQ(result.out().total(), 256U + 2);
   EXPECT_EQ(std::to_integer<int>(result.out().head()[255]), 255);
   EXPECT_EQ(std::to_integer<int>(result.out().head()[256]), 255);
@@ -235,7 +235,7 @@ TEST(Python, code_that_is_no_utf8_is_refused) {
   const code_result result = run_python(code_request("x = '\xff'"));
   EXPECT_EQ(result.kind(), error_kind::invalid_argument);
   const code_result zero = run_python(code_request(std::string("1\0002", 3)));
-  EXPECT_FALSE(zero.success());
+  EXPECT_FALSE(zero.ok());
   EXPECT_TRUE(zero.failure()) << all_of(zero);
 }
 
@@ -244,13 +244,13 @@ TEST(Python, threads_are_waited_for_and_forks_do_not_report) {
     code_result threads = co_await runner.run_code(
         code_request("import threading, time\n"
                      "def later():\n  time.sleep(0.05)\n  print('late')\nthreading.Thread(target=later).start()\n1"));
-    EXPECT_TRUE(threads.success()) << all_of(threads);
+    EXPECT_TRUE(threads.ok()) << all_of(threads);
     EXPECT_EQ(threads.out().text(), "late\n");
     EXPECT_EQ(value_of(threads), "1");
     code_result forks =
         co_await runner.run_code(code_request("import os, sys\npid = os.fork()\nif pid: os.waitpid(pid, 0)\n"
                                               "print('parent' if pid else 'child')\n'parent' if pid else 'child'"));
-    EXPECT_TRUE(forks.success()) << all_of(forks);
+    EXPECT_TRUE(forks.ok()) << all_of(forks);
     EXPECT_EQ(forks.out().text(), "child\nparent\n");
     EXPECT_EQ(value_of(forks), "\"parent\"");
     EXPECT_EQ(forks.displays().size(), 1U);
@@ -309,7 +309,7 @@ TEST(Python, new_and_changed_files_are_told_with_their_sizes) {
         code_request("import os\nos.makedirs('a/b')\nopen('a/b/new.bin', 'wb').write(b'12345')\n"
                      "open('old.txt', 'w').write('22')\nopen(b'\\xff', 'w').close()\nopen('same.txt').read()\n"
                      "os.symlink('old.txt', 'link')"));
-    EXPECT_TRUE(result.success()) << all_of(result);
+    EXPECT_TRUE(result.ok()) << all_of(result);
     EXPECT_TRUE(result.files_are_complete());
     EXPECT_EQ(result.files().size(), 3U);
     if (result.files().size() != 3) co_return;
@@ -338,7 +338,7 @@ TEST(Python, shows_values_in_every_form_they_have) {
       "  def __repr__(self): return 'rich'\n"
       "class bundle:\n  def _repr_mimebundle_(self, include=None, exclude=None): return {'text/x': 'y'}\n"
       "display(rich(), 5)\nbundle()"));
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   ASSERT_EQ(result.displays().size(), 3U);
   EXPECT_EQ(result.displays()[0].forms().at("text/html"), "<b>x</b>");
   EXPECT_EQ(result.displays()[0].forms().at("image/png"), "iVBORw==");
@@ -361,7 +361,7 @@ TEST(Python, figures_that_nobody_has_shown_are_shown) {
   const code_result result =
       run_python(code_request("import matplotlib.pyplot"),
                  python().helper("matplotlib", "__path__ = []").helper("matplotlib.pyplot", pyplot));
-  EXPECT_TRUE(result.success()) << all_of(result);
+  EXPECT_TRUE(result.ok()) << all_of(result);
   ASSERT_EQ(result.displays().size(), 2U);
   EXPECT_EQ(result.displays()[1].forms().at("image/png"), "UE5HMg==");
 }
@@ -407,7 +407,7 @@ TEST(Python, files_of_a_run_change_no_module_of_later_runs_or_starts) {
       code_result next = co_await runner.run_code(code_request(look));
       EXPECT_EQ(value_of(next), "[true,true,5]") << all_of(next);
       code_result gone = co_await runner.run_code(code_request("import os\nos.remove('run-mine')"));
-      EXPECT_TRUE(gone.success()) << all_of(gone);
+      EXPECT_TRUE(gone.ok()) << all_of(gone);
     });
     co_await cofferdam::with(provider, [&](python_here& runner) -> awaitable<void> {
       code_result later = co_await runner.run_code(code_request(
@@ -456,7 +456,7 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   const python_folder folder;
   const std::string find = "import pip";
   const code_result has_pip = run_python(code_request(find));
-  COFFERDAM_NEEDS("pip", has_pip.success(), "packages that pip installs");
+  COFFERDAM_NEEDS("pip", has_pip.ok(), "packages that pip installs");
   std::filesystem::create_directories(folder.path() / "ws");
   auto failing = folder.provider() | python().pip_packages("no-such-thing").pip_options("--no-index");
   const std::string message = sentence_of([&] { run([&]() -> awaitable<void> { co_await failing.open(); }, 120s); });
@@ -480,7 +480,7 @@ TEST(Python, pip_installs_once_and_says_why_it_cannot) {
       [&]() -> awaitable<void> {
         co_await cofferdam::with(plain, [&](python_here& runner) -> awaitable<void> {
           code_result result = co_await runner.run_code(code_request(make));
-          EXPECT_TRUE(result.success()) << all_of(result);
+          EXPECT_TRUE(result.ok()) << all_of(result);
         });
         co_await cofferdam::with(with_thing, [](python_here& runner) -> awaitable<void> {
           code_result used = co_await runner.run_code(code_request("import tinything\ntinything.x"));
@@ -560,7 +560,7 @@ TEST(Python, a_closed_runner_says_so_and_leaves_nothing) {
   run([&]() -> awaitable<void> {
     python_here runner = co_await provider.open();
     code_result result = co_await runner.run_code(code_request("x = 1").context("c"));
-    EXPECT_TRUE(result.success());
+    EXPECT_TRUE(result.ok());
     co_await runner.close();
     co_await runner.close();
     bool refused = false;
@@ -582,7 +582,7 @@ TEST(Python, a_runner_that_is_only_destroyed_leaves_no_process) {
   run([&]() -> awaitable<void> {
     python_here runner = co_await provider.open();
     code_result result = co_await runner.run_code(code_request("x = 1").context("c"));
-    EXPECT_TRUE(result.success());
+    EXPECT_TRUE(result.ok());
   });
   EXPECT_TRUE(cofferdam_test::eventually(
       [&] { return cofferdam_test::census::take(folder.path()).processes == before.processes; }));

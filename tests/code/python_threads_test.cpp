@@ -53,7 +53,7 @@ awaitable<void> run_some(Runner& runner, int number, pool_strand mine, bool is_m
     request.on_output(listens);
     const code_result result = co_await runner.run_code(std::move(request));
     look("after run_code");
-    if (!result.success() || result.value() != boost::json::value(2 * number))
+    if (!result.ok() || result.value() != boost::json::value(2 * number))
       wrong.add("a wrong result: " + result.reason());
     if (result.out().text() != "one\ntwo\n") wrong.add("a wrong output: " + result.out().text());
   }

@@ -117,7 +117,7 @@ TEST(PythonValues, floats_are_the_same_bits_both_ways) {
     for (const double each : numbers) array.emplace_back(each);
     code_result result = co_await runner.run_code(
         code_request("import struct\nx.append(struct.pack('<%dd' % len(x), *x))\nx").variable("x", std::move(array)));
-    EXPECT_TRUE(result.success() && result.value() && result.value()->is_array());
+    EXPECT_TRUE(result.ok() && result.value() && result.value()->is_array());
     if (!result.value() || !result.value()->is_array()) co_return;
     const boost::json::array& back = result.value()->get_array();
     const std::optional<cofferdam::bytes> packed = cofferdam::bytes_of(back.back());
@@ -157,7 +157,7 @@ TEST(PythonValues, what_has_no_exact_form_is_its_text_and_says_so) {
     };
     for (const auto& [code, word] : cases) {
       code_result result = co_await runner.run_code(code_request(code));
-      EXPECT_TRUE(result.success()) << code << all_of(result).substr(0, 2000);
+      EXPECT_TRUE(result.ok()) << code << all_of(result).substr(0, 2000);
       EXPECT_FALSE(result.value_is_exact()) << code;
       EXPECT_NE(value_of(result).find(word), std::string::npos) << code << value_of(result).substr(0, 2000);
       EXPECT_LT(result.value_text().size(), 70'000U);
@@ -172,14 +172,14 @@ TEST(PythonValues, a_variable_that_cannot_be_one_is_an_error_of_the_run) {
     code_result name = co_await runner.run_code(code_request("1").variable("class", 1));
     EXPECT_EQ(name.failure() ? name.failure()->type() : "", "ValueError");
     code_result spaces = co_await runner.run_code(code_request("1").variable("a b", 1));
-    EXPECT_FALSE(spaces.success());
+    EXPECT_FALSE(spaces.ok());
     code_result kind =
         co_await runner.run_code(code_request("1").variable("x", boost::json::parse(R"({"$python":"os.system"})")));
-    EXPECT_FALSE(kind.success());
+    EXPECT_FALSE(kind.ok());
     code_result digits = co_await runner.run_code(code_request("1").variable("x", cofferdam::python_int("1+1")));
-    EXPECT_FALSE(digits.success());
+    EXPECT_FALSE(digits.ok());
     code_result after = co_await runner.run_code(code_request("x").variable("x", 1));
-    EXPECT_TRUE(after.success());
+    EXPECT_TRUE(after.ok());
   });
 }
 
@@ -199,7 +199,7 @@ TEST(PythonValues, a_final_value_ends_the_run) {
     code_result first = co_await runner.run_code(
         code_request("try:\n  SUBMIT([2 ** 70, 0.5])\nexcept Exception: pass\nprint('not reached')")
             .final_function("SUBMIT"));
-    EXPECT_TRUE(first.success()) << all_of(first);
+    EXPECT_TRUE(first.ok()) << all_of(first);
     EXPECT_TRUE(first.out().text().empty());
     EXPECT_TRUE(first.final_value().has_value());
     if (!first.final_value()) co_return;
@@ -256,7 +256,7 @@ TEST(PythonValues, integers_of_any_length_are_read_in_bounded_time) {
     EXPECT_EQ(value_of(read), "4982893") << all_of(read);
     code_result lower = co_await runner.run_code(code_request(
         "import sys\nif hasattr(sys, 'set_int_max_str_digits'): sys.set_int_max_str_digits(640)\n[10 ** 700]"));
-    EXPECT_TRUE(lower.success() && lower.value_is_exact()) << all_of(lower);
+    EXPECT_TRUE(lower.ok() && lower.value_is_exact()) << all_of(lower);
   });
 }
 

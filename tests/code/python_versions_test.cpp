@@ -82,7 +82,7 @@ TEST(PythonVersions, each_runs_code_in_forks_and_contexts) {
           EXPECT_EQ(failed.err().text().find("cofferdam"), std::string::npos) << failed.err().text();
           code_result context =
               co_await runner.run_code(code_request("import asyncio\nx = await asyncio.sleep(0, 5)").context("c"));
-          EXPECT_TRUE(context.success()) << all_of(context);
+          EXPECT_TRUE(context.ok()) << all_of(context);
           code_result slow =
               co_await runner.run_code(code_request("import time\ntime.sleep(100)").context("c").timeout(300ms));
           EXPECT_EQ(slow.kind(), error_kind::timeout);

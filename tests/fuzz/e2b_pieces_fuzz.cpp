@@ -44,8 +44,8 @@ std::string read_run(std::string_view text, std::size_t size) {
     end = "refused";
   }
   const execution done = reader.take(std::chrono::nanoseconds(1));
-  require(done.out.head().size() + done.out.tail().size() <= 64);
-  return end + done.out.text() + "|" + done.err.text() + "|" + std::to_string(done.results.size()) +
+  require(done.out().head().size() + done.out().tail().size() <= 64);
+  return end + done.out().text() + "|" + done.err().text() + "|" + std::to_string(done.results().size()) +
          std::string(done.value());
 }
 

@@ -155,7 +155,7 @@ TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_tha
   run([&]() -> awaitable<void> {
     agent_session session(agent(model), env);
     session.on_event([&](const agent_event& what) {
-      if (what.kind() == agent_event_kind::tool_ended && what.name() == "code_exec") success = what.success();
+      if (what.kind() == agent_event_kind::tool_ended && what.name() == "code_exec") success = what.ok();
     });
     result = co_await session.run("x");
   });
@@ -303,7 +303,7 @@ TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
     agent_session session(agent(model), env);
     session.on_event([&](const agent_event& what) {
       if (what.kind() == agent_event_kind::tool_begun) text += std::string(what.name()) + " ";
-      if (what.kind() == agent_event_kind::tool_ended) text += what.success() ? "ok, " : "failed, ";
+      if (what.kind() == agent_event_kind::tool_ended) text += what.ok() ? "ok, " : "failed, ";
     });
     result = co_await session.run("x");
   });

@@ -155,7 +155,7 @@ class open:
       smaller = co_await tool.call(std::move(shrinking));
     });
   });
-  EXPECT_FALSE(whole.success());
+  EXPECT_FALSE(whole.ok());
   EXPECT_NE(whole.text().find("4000 x 8000 pixels; the limit is 16000000"), std::string::npos) << whole.text();
   EXPECT_NE(whole.text().find("Call again with shrink true"), std::string::npos) << whole.text();
   EXPECT_EQ(smaller.text(), "Image \"-a b'.png\": image/png, 784 x 1568 pixels, made smaller.");

@@ -133,7 +133,7 @@ using namespace review_test;
 TEST(LlmReview, code_that_is_allowed_twice_runs) {
   const auto model = model_that([](const auto& q) { return reply_of(allow(q)); });
   const outcome reviewed = review(model, {"x = 'hello'  # a comment\n"});
-  EXPECT_TRUE(reviewed.results[0].success()) << reviewed.results[0].reason();
+  EXPECT_TRUE(reviewed.results[0].ok()) << reviewed.results[0].reason();
   ASSERT_EQ(reviewed.questions, 2U);
   const auto first = boost::json::parse(model->asked[0].messages()[1].text()).as_object();
   const auto second = boost::json::parse(model->asked[1].messages()[1].text()).as_object();
@@ -461,7 +461,7 @@ TEST(GuardOrder, cheap_guards_decide_from_left_to_right_and_the_model_last) {
   auto guarded = cofferdam::any_runner(fake_runner(notes) | noting("first", asked) |
                                        llm_review(mock_model(model)).without_second_look() | noting("second", asked)) |
                  noting("third", asked);
-  EXPECT_TRUE(ask(guarded, "x = 1").success());
+  EXPECT_TRUE(ask(guarded, "x = 1").ok());
   EXPECT_EQ(*asked, (std::vector<std::string>{"first", "second", "third", "model"}));
   EXPECT_EQ(notes->ran, std::vector<std::string>{"x = 1"});
 }
@@ -478,10 +478,10 @@ TEST(GuardOrder, a_layer_that_writes_its_own_run_code_is_never_passed_by) {
   const auto asked = std::make_shared<std::vector<std::string>>();
   const auto notes = std::make_shared<fake_runner::notes>();
   auto guarded = fake_runner(notes) | cofferdam::check_syntax() | unfencing() | noting("outer", asked);
-  EXPECT_TRUE(ask(guarded, "```x = 1```").success());
+  EXPECT_TRUE(ask(guarded, "```x = 1```").ok());
   EXPECT_EQ(notes->ran, std::vector<std::string>{"x = 1"});
   EXPECT_EQ(*asked, std::vector<std::string>{"outer"});
   auto refusing = fake_runner(notes) | cofferdam::check_syntax() | unfencing() | noting("outer", asked);
-  EXPECT_FALSE(ask(refusing, "```x = (```").success());
+  EXPECT_FALSE(ask(refusing, "```x = (```").ok());
   EXPECT_EQ(notes->ran.size(), 1U);
 }

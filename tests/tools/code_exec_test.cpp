@@ -64,8 +64,8 @@ TEST(CodeExec, answers_with_the_result_as_a_model_reads_it) {
   EXPECT_EQ(
       answer.text(),
       "<shell_results>\n<exit_code>3</exit_code>\n<stdout>out\n</stdout>\n<stderr>err\n</stderr>\n</shell_results>");
-  EXPECT_FALSE(answer.success());
-  EXPECT_TRUE(call(R"({"cmd": "true"})").success());
+  EXPECT_FALSE(answer.ok());
+  EXPECT_TRUE(call(R"({"cmd": "true"})").ok());
 }
 
 TEST(CodeExec, output_cannot_forge_a_field) {
@@ -78,7 +78,7 @@ TEST(CodeExec, a_time_limit_of_the_call_holds) {
   const auto before = std::chrono::steady_clock::now();
   const tools::tool_result answer = call(R"({"cmd": "echo first; sleep 30", "timeout": 0.3})");
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(20));
-  EXPECT_FALSE(answer.success());
+  EXPECT_FALSE(answer.ok());
   EXPECT_NE(answer.text().find("<error_kind>timeout</error_kind>"), std::string::npos) << answer.text();
   EXPECT_NE(answer.text().find("first"), std::string::npos) << "what had arrived is kept";
 }
@@ -112,11 +112,11 @@ TEST(CodeExec, wrong_arguments_are_answered_and_name_the_field) {
   };
   for (const auto& [arguments, expected] : cases) {
     const tools::tool_result answer = call(arguments);
-    EXPECT_FALSE(answer.success()) << arguments;
+    EXPECT_FALSE(answer.ok()) << arguments;
     EXPECT_NE(answer.text().find("invalid_argument"), std::string::npos) << arguments << ": " << answer.text();
     EXPECT_NE(answer.text().find(expected), std::string::npos) << arguments << ": " << answer.text();
   }
-  EXPECT_TRUE(call(R"({"cmd": "true", "timeout": null})").success());
+  EXPECT_TRUE(call(R"({"cmd": "true", "timeout": null})").ok());
 }
 
 TEST(CodeExec, a_refusal_of_a_layer_is_an_answer_with_advice) {
@@ -128,7 +128,7 @@ TEST(CodeExec, a_refusal_of_a_layer_is_an_answer_with_advice) {
       answer = co_await tool.call(std::move(arguments));
     });
   });
-  EXPECT_FALSE(answer.success());
+  EXPECT_FALSE(answer.ok());
   EXPECT_NE(answer.text().find("<error_kind>command_not_allowed</error_kind>"), std::string::npos);
   EXPECT_NE(answer.text().find("<advice>"), std::string::npos);
 }
@@ -158,7 +158,7 @@ TEST(AnyTool, is_the_tool_it_holds) {
     EXPECT_EQ(tool.parameters().at("type"), "object");
     boost::json::value arguments = boost::json::parse(R"({"cmd": "true"})");
     tools::tool_result answer = co_await tool.call(std::move(arguments));
-    EXPECT_TRUE(answer.success());
+    EXPECT_TRUE(answer.ok());
     tools::any_tool moved = std::move(tool);
     EXPECT_THROW(static_cast<void>(tool.name()), error);
     EXPECT_EQ(moved.name(), "code_exec");

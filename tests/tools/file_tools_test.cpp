@@ -72,24 +72,24 @@ TEST(ReadFile, what_cannot_be_read_is_an_answer) {
   const tools::tool_result big = call(tools::read_file(env, 100), R"({"path":"big","tail":1})");
   EXPECT_TRUE(big.text().starts_with("Error: \"big\" is larger than the limit of 100 bytes")) << big.text();
   EXPECT_NE(big.text().find("with a command"), std::string::npos);
-  EXPECT_FALSE(call(tools::read_file(env), R"({"path":"gone"})").success());
-  EXPECT_FALSE(call(tools::read_file(env), "[]").success());
+  EXPECT_FALSE(call(tools::read_file(env), R"({"path":"gone"})").ok());
+  EXPECT_FALSE(call(tools::read_file(env), "[]").ok());
 }
 
 TEST(WriteFile, replaces_appends_creates_and_decodes) {
   memory_environment env;
   const tools::write_file tool(env);
-  EXPECT_TRUE(call(tool, R"({"path":"d/f","content":"one"})").success());
+  EXPECT_TRUE(call(tool, R"({"path":"d/f","content":"one"})").ok());
   EXPECT_EQ(env.all().others.at("d"), file_type::directory);
   EXPECT_EQ(call(tool, R"({"path":"d/f","content":"two","mode":"append"})").text(),
             "Appended 3 bytes to \"d/f\", which now has 6 bytes.");
   EXPECT_EQ(env.text("d/f"), "onetwo");
-  EXPECT_FALSE(call(tool, R"({"path":"d/f","content":"x","mode":"create"})").success());
+  EXPECT_FALSE(call(tool, R"({"path":"d/f","content":"x","mode":"create"})").ok());
   EXPECT_EQ(env.text("d/f"), "onetwo");
-  EXPECT_TRUE(call(tool, R"({"path":"g","content":"AP8=","encoding":"base64"})").success());
+  EXPECT_TRUE(call(tool, R"({"path":"g","content":"AP8=","encoding":"base64"})").ok());
   EXPECT_EQ(env.text("g"), "\0\xff"s);
-  EXPECT_FALSE(call(tool, R"({"path":"g","content":"AP8","encoding":"base64"})").success());
-  EXPECT_FALSE(call(tool, R"({"path":"../g","content":""})").success());
+  EXPECT_FALSE(call(tool, R"({"path":"g","content":"AP8","encoding":"base64"})").ok());
+  EXPECT_FALSE(call(tool, R"({"path":"../g","content":""})").ok());
 }
 
 TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
@@ -135,14 +135,14 @@ TEST(ViewImage, a_smaller_copy_is_made_in_the_environment) {
     return command_result::exited(0).out(captured_output(small, {}, small.size()));
   };
   const tools::tool_result result = call(tools::view_image(env), R"({"path":"-big [1].png","shrink":true})");
-  EXPECT_TRUE(result.success()) << result.text();
+  EXPECT_TRUE(result.ok()) << result.text();
   EXPECT_NE(result.text().find("made smaller"), std::string::npos);
   ASSERT_EQ(env.all().commands.size(), 1U);
   env.all().runs = [](const command&) {
     return command_result::exited(127).err(captured_output(to_bytes("neither\x1b here"), {}, 13));
   };
   const tools::tool_result failed = call(tools::view_image(env), R"({"path":"-big [1].png","shrink":true})");
-  EXPECT_FALSE(failed.success());
+  EXPECT_FALSE(failed.ok());
   EXPECT_NE(failed.text().find("neither\\x1b here"), std::string::npos) << failed.text();
 }
 
@@ -153,14 +153,14 @@ TEST(Finish, takes_regular_files_only) {
   const tools::finish tool(env);
   EXPECT_TRUE(tools::ends_work(tool));
   const tools::tool_result good = call(tool, R"({"reason":"r","paths":["f"]})");
-  EXPECT_TRUE(good.success());
+  EXPECT_TRUE(good.ok());
   EXPECT_EQ(good.files(), std::vector<std::string>{"f"});
-  EXPECT_TRUE(call(tool, R"({"reason":"r","paths":[]})").success());
+  EXPECT_TRUE(call(tool, R"({"reason":"r","paths":[]})").ok());
   const tools::tool_result bad = call(tool, R"({"reason":"r","paths":["f","d","g","../h"]})");
-  EXPECT_FALSE(bad.success());
+  EXPECT_FALSE(bad.ok());
   for (const char* part : {"\"d\" is a directory", "\"g\" does not exist", "'../h'"})
     EXPECT_NE(bad.text().find(part), std::string::npos) << bad.text();
-  EXPECT_FALSE(call(tool, R"({"reason":"r"})").success());
+  EXPECT_FALSE(call(tool, R"({"reason":"r"})").ok());
 }
 
 /// A runner that returns a prepared result, and records the source and the context.
@@ -193,7 +193,7 @@ TEST(RunPython, answers_with_output_value_files_and_pictures) {
   EXPECT_EQ(result.text(),
             "<python_results>\n<exit_code>0</exit_code>\n<stdout>a&lt;b\n</stdout>\n<stderr></stderr>\n"
             "<value>42</value>\n<files>p.png</files>\n</python_results>");
-  EXPECT_TRUE(result.success());
+  EXPECT_TRUE(result.ok());
   ASSERT_EQ(result.images().size(), 1U);
   EXPECT_EQ(result.images()[0].content(), png);
   EXPECT_EQ(runner.context, "default");
@@ -205,10 +205,10 @@ TEST(RunPython, a_failure_is_an_answer_without_success) {
   runner.answer = code_result::refused(error_kind::timeout, "ended after 1 s");
   const tools::tool_result result =
       call(tools::run_python(runner), R"({"code":"x","timeout":1,"reset":true,"context_id":"c"})");
-  EXPECT_FALSE(result.success());
+  EXPECT_FALSE(result.ok());
   EXPECT_NE(result.text().find("<error_kind>timeout</error_kind>"), std::string::npos);
   EXPECT_EQ(runner.context, "c");
-  EXPECT_FALSE(call(tools::run_python(runner), R"({"code":""})").success());
+  EXPECT_FALSE(call(tools::run_python(runner), R"({"code":""})").ok());
 }
 
 TEST(RunPython, puts_values_under_names) {

@@ -122,7 +122,7 @@ TEST(Function, a_parameter_of_any_value_takes_every_type) {
   const tools::function callable("f", "", argument("a", list_of(tools::number)), argument("b", tools::text).optional(),
                                  handler);
   EXPECT_EQ(call(callable, R"({"a":[1,2]})").text(), "[1,2]null");
-  EXPECT_FALSE(call(callable, R"({"a":["x"]})").success());
+  EXPECT_FALSE(call(callable, R"({"a":["x"]})").ok());
 }
 
 TEST(Function, the_handler_gets_values_of_its_types) {
@@ -152,7 +152,7 @@ TEST(Function, wrong_arguments_are_an_answer_that_names_each) {
       {R"({"place":"b","days":10})", "'days' must be an integer of at least 0 and at most 9, not 10"}};
   for (const auto& [arguments, sentence] : wrong) {
     const tools::tool_result answer = call(tide(), arguments);
-    EXPECT_FALSE(answer.success()) << arguments;
+    EXPECT_FALSE(answer.ok()) << arguments;
     EXPECT_EQ(answer.text(), "Error: Wrong arguments: " + std::string(sentence) + ".");
   }
   EXPECT_EQ(call(tide(), "[1]").text(),
@@ -184,7 +184,7 @@ TEST(Function, what_the_handler_returns_is_text_for_a_model_and_a_value_for_code
   const auto both = [](auto handler) {
     const tools::function callable("f", "", handler);
     const tools::tool_result answer = call(callable, "{}");
-    EXPECT_TRUE(answer.success());
+    EXPECT_TRUE(answer.ok());
     return answer.text() + " " + boost::json::serialize(call_from_code(callable, "{}"));
   };
   EXPECT_EQ(both([]() -> awaitable<double> { co_return 12; }), "12.0 1.2E1");
@@ -226,7 +226,7 @@ TEST(Function, a_whole_answer_goes_to_a_model_and_its_content_to_code) {
   };
   const tools::function callable("f", "", argument("what", tools::text), answer);
   EXPECT_EQ(call(callable, R"({"what":"image"})").images().size(), 1U);
-  EXPECT_FALSE(call(callable, R"({"what":"failure"})").success());
+  EXPECT_FALSE(call(callable, R"({"what":"failure"})").ok());
   const auto value = [&](const char* arguments) { return boost::json::serialize(call_from_code(callable, arguments)); };
   EXPECT_EQ(value(R"({"what":"text"})"), R"("text")");
   EXPECT_EQ(value(R"({"what":"data"})"), R"({"$python":"dict","items":[["$python",1]]})") << "data are JSON, not tags";
@@ -240,7 +240,7 @@ TEST(Function, a_whole_answer_goes_to_a_model_and_its_content_to_code) {
 TEST(Function, an_exception_of_the_handler_is_an_answer) {
   const auto thrown = [](auto handler) {
     const tools::tool_result answer = call(tools::function("f", "", handler), "{}");
-    EXPECT_FALSE(answer.success());
+    EXPECT_FALSE(answer.ok());
     return answer.text();
   };
   EXPECT_EQ(thrown([]() -> awaitable<void> {

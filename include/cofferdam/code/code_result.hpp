@@ -120,9 +120,7 @@ class code_result {
 
   /// Returns true if the code has ended without an uncaught exception, a signal or a failure of the runner, and its
   /// exit code is 0.
-  bool success() const noexcept {
-    return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0 && !failure_;
-  }
+  bool ok() const noexcept { return kind_ == error_kind::none && term_signal_ == 0 && exit_code_ == 0 && !failure_; }
 
   /// Returns the exit code, from 0 to 255, or -1 if the code was not run or was ended from outside. An uncaught
   /// exception gives 1, and a KeyboardInterrupt gives 130.

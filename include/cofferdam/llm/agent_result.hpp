@@ -27,7 +27,7 @@ enum class agent_event_kind {
   reasoning,    ///< a piece of the model's reasoning; `text()`
   tool_begun,   ///< a tool is called; `name()`, `call_id()`; `text()` has the arguments as the model wrote them
   tool_output,  ///< a piece of the tool's output; `name()`, `call_id()`, `stream()`; `text()` may have any bytes
-  tool_ended,   ///< the tool has returned; `name()`, `call_id()`, `success()`, `duration()`; `text()` has its result
+  tool_ended,   ///< the tool has returned; `name()`, `call_id()`, `ok()`, `duration()`; `text()` has its result
   shortened,    ///< the conversation was too long for the model; `text()` describes how it was shortened
   saved,        ///< a file was copied to the host; `name()`: path in the workspace, `text()`: host path, `size()`
   not_saved,    ///< a file was not copied; `name()` has its path in the workspace, `text()` the reason
@@ -65,8 +65,8 @@ class agent_event {
     return *this;
   }
   /// Returns true if the tool has succeeded.
-  bool success() const noexcept { return success_; }
-  agent_event& success(bool is) {
+  bool ok() const noexcept { return success_; }
+  agent_event& ok(bool is) {
     success_ = is;
     return *this;
   }

@@ -27,7 +27,7 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// The tool that runs a shell command in an environment: `tools::code_exec tool(environment);`
 ///
 /// Its arguments are `cmd`, the command line, and `timeout`, an optional time limit in seconds. The answer is the text
-/// of `format_result`. `success()` is true if the command exited with status 0.
+/// of `format_result`. `ok()` is true if the command exited with status 0.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Threads   the same rules as for the environment.
 /// \par Source    Stirrup's tool of this name: the name, the description and the schema are the same, except for

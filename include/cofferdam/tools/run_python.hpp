@@ -162,8 +162,8 @@ class run_python {
     text += "</python_results>";
     boost::json::object facts;
     facts["exit_code"] = result.exit_code();
-    facts["success"] = result.success();
-    tool_result answer(text, result.success());
+    facts["success"] = result.ok();
+    tool_result answer(text, result.ok());
     answer.data(std::move(facts));
     add_images(result, answer);
     return answer;

@@ -54,7 +54,7 @@ class tool_result {
   const std::string& text() const& noexcept { return text_; }
   std::string text() && { return std::move(text_); }
   /// Returns true if the tool completed its task.
-  bool success() const noexcept { return success_; }
+  bool ok() const noexcept { return success_; }
 
   /// Returns the images to show to the model after the text, in this order.
   const std::vector<tool_image>& images() const& noexcept { return images_; }

@@ -48,16 +48,16 @@ const std::string lines = R"({"type":"number_of_executions","execution_count":4}
                           "\n";
 
 void check(const e2b::execution& done) {
-  EXPECT_EQ(done.out.text(), "hi\n");
-  EXPECT_EQ(done.err.text(), "warn");
-  EXPECT_EQ(done.number, 4);
-  ASSERT_EQ(done.results.size(), 2U);
-  EXPECT_EQ(done.results[0].form("png"), "iVBO");
-  EXPECT_EQ(done.results[0].forms().size(), 1U);
-  EXPECT_EQ(done.results[1].form("chart"), R"({"type":"bar"})");
+  EXPECT_EQ(done.out().text(), "hi\n");
+  EXPECT_EQ(done.err().text(), "warn");
+  EXPECT_EQ(done.number(), 4);
+  ASSERT_EQ(done.results().size(), 2U);
+  EXPECT_EQ(done.results()[0].form("png"), "iVBO");
+  EXPECT_EQ(done.results()[0].forms().size(), 1U);
+  EXPECT_EQ(done.results()[1].form("chart"), R"({"type":"bar"})");
   EXPECT_EQ(done.value(), "2");
-  ASSERT_TRUE(done.error.has_value());
-  EXPECT_EQ(done.error->name, "ValueError");
+  ASSERT_TRUE(done.failure().has_value());
+  EXPECT_EQ(done.failure()->name(), "ValueError");
   EXPECT_FALSE(done.ok());
 }
 
@@ -84,9 +84,9 @@ TEST(E2bExecution, what_is_kept_is_bounded_and_what_is_not_is_counted) {
   }
   EXPECT_EQ(code_of([&] { reader.feed(std::string(2 * 1024 * 1024, 'x')); }), exec_errc::too_large);
   const e2b::execution done = reader.take(1ms);
-  EXPECT_EQ(done.out.total(), 100U);
-  EXPECT_EQ(done.results.size() + done.dropped, 10U);
-  EXPECT_EQ(done.results.size(), 2U);
+  EXPECT_EQ(done.out().total(), 100U);
+  EXPECT_EQ(done.results().size() + done.dropped(), 10U);
+  EXPECT_EQ(done.results().size(), 2U);
 }
 
 TEST(E2bExecution, a_line_that_is_no_object_is_an_error) {
@@ -169,9 +169,9 @@ TEST(E2bCodeInterpreter, a_time_limit_interrupts_and_keeps_what_was_said) {
     e2b::environment env = co_await service.provider().open();
     e2b::code_interpreter python(env);
     e2b::execution done = co_await python.run(e2b::code("x").timeout(200ms));
-    EXPECT_TRUE(done.timed_out);
+    EXPECT_TRUE(done.timed_out());
     EXPECT_FALSE(done.ok());
-    EXPECT_EQ(done.out.text(), "hi\n");
+    EXPECT_EQ(done.out().text(), "hi\n");
     const std::function<bool()> is_interrupted = [&] { return service.server.cancelled == 1; };
     const bool interrupted = co_await comes_about(is_interrupted);
     EXPECT_TRUE(interrupted);

@@ -594,16 +594,16 @@ TEST(E2bInterpreter, our_own_client_runs_code_in_contexts) {
     e2b::code_interpreter interpreter(env);
     e2b::execution done = co_await interpreter.run(e2b::code("print('\u00e9')\n[i * i for i in range(5)]"));
     EXPECT_TRUE(done.ok());
-    EXPECT_EQ(done.out.text(), "\u00e9\n");
+    EXPECT_EQ(done.out().text(), "\u00e9\n");
     EXPECT_EQ(done.value(), "[0, 1, 4, 9, 16]");
-    EXPECT_EQ(done.number, 1);
+    EXPECT_EQ(done.number(), 1);
     e2b::code_context context = co_await interpreter.make_context("python", ".");
     e2b::execution failed = co_await interpreter.run(e2b::code("1 / 0").in(context));
-    EXPECT_TRUE(failed.error.has_value());
-    if (failed.error) {
-      EXPECT_EQ(failed.error->name, "ZeroDivisionError");
+    EXPECT_TRUE(failed.failure().has_value());
+    if (failed.failure()) {
+      EXPECT_EQ(failed.failure()->name(), "ZeroDivisionError");
     }
-    EXPECT_EQ(failed.err.text(), "");
+    EXPECT_EQ(failed.err().text(), "");
     std::vector<e2b::code_context> contexts = co_await interpreter.contexts();
     EXPECT_EQ(contexts.size(), 2U);
     co_await interpreter.restart(context);
@@ -617,7 +617,7 @@ TEST(E2bInterpreter, the_time_limit_of_our_own_client_interrupts_the_code) {
   with_client([](e2b::environment& env) -> awaitable<void> {
     e2b::code_interpreter interpreter(env);
     e2b::execution slow = co_await interpreter.run(e2b::code("x = 5\nimport time\ntime.sleep(1000)").timeout(300ms));
-    EXPECT_TRUE(slow.timed_out);
+    EXPECT_TRUE(slow.timed_out());
     e2b::execution after = co_await interpreter.run(e2b::code("'it goes on'"));
     EXPECT_EQ(after.value(), "it goes on");
   });

@@ -104,11 +104,20 @@ class rich_output {
 /// An uncaught exception that ended the code.
 class code_error {
  public:
-  code_error() = default;
+  code_error(std::string name, std::string value, std::string traceback)
+      : name_(std::move(name)), value_(std::move(value)), traceback_(std::move(traceback)) {}
 
-  std::string name;       ///< the class of the exception: `ValueError`
-  std::string value;      ///< the message of the exception
-  std::string traceback;  ///< the lines of the traceback, possibly with colour codes for terminals
+  /// Returns the class of the exception: `ValueError`.
+  const std::string& name() const noexcept { return name_; }
+  /// Returns the message of the exception.
+  const std::string& value() const noexcept { return value_; }
+  /// Returns the lines of the traceback, possibly with colour codes for terminals.
+  const std::string& traceback() const noexcept { return traceback_; }
+
+ private:
+  std::string name_;
+  std::string value_;
+  std::string traceback_;
 };
 
 /// The result of one run of code. A value type.
@@ -116,31 +125,42 @@ class execution {
  public:
   execution() = default;
 
-  /// The kept part of standard output.
-  captured_output out;
-  /// The kept part of standard error.
-  captured_output err;
-  /// The displayed values in the order of their display, including the value of the last expression.
-  std::vector<rich_output> results;
-  /// The number of results that were not kept because of the limits.
-  std::size_t dropped = 0;
-  /// The uncaught exception that ended the code; absent if there was none.
-  std::optional<code_error> error;
-  /// True if the code was interrupted at its time limit.
-  bool timed_out = false;
-  /// The number of runs in the context so far, including this one; 0 if the service does not send it.
-  std::int64_t number = 0;
-  /// The time from the request to the end of the report.
-  std::chrono::nanoseconds duration{};
-
   /// Returns true if the code ran to its end without an uncaught exception.
-  bool ok() const noexcept { return !error && !timed_out; }
+  bool ok() const noexcept { return !failure_ && !timed_out_; }
+  /// Returns the kept part of standard output.
+  const captured_output& out() const noexcept { return out_; }
+  /// Returns the kept part of standard error.
+  const captured_output& err() const noexcept { return err_; }
+  /// Returns the displayed values in the order of their display, including the value of the last expression.
+  const std::vector<rich_output>& results() const noexcept { return results_; }
+  /// Returns the number of results that were not kept because of the limits.
+  std::size_t dropped() const noexcept { return dropped_; }
   /// Returns the value of the last expression as a text; empty if there is no such value.
   std::string_view value() const noexcept {
-    for (const rich_output& result : results)
+    for (const rich_output& result : results_)
       if (result.is_value()) return result.form("text");
     return {};
   }
+  /// Returns the uncaught exception that ended the code; no value if there was none.
+  const std::optional<code_error>& failure() const noexcept { return failure_; }
+  /// Returns true if the code was interrupted at its time limit.
+  bool timed_out() const noexcept { return timed_out_; }
+  /// Returns the number of runs in the context so far, including this one; 0 if the service does not send it.
+  std::int64_t number() const noexcept { return number_; }
+  /// Returns the time from the request to the end of the report.
+  std::chrono::nanoseconds duration() const noexcept { return duration_; }
+
+ private:
+  friend class execution_reader;
+
+  captured_output out_;
+  captured_output err_;
+  std::vector<rich_output> results_;
+  std::size_t dropped_ = 0;
+  std::optional<code_error> failure_;
+  bool timed_out_ = false;
+  std::int64_t number_ = 0;
+  std::chrono::nanoseconds duration_{};
 };
 
 /// A parser of the report that the code interpreter sends about a run. The report has one JSON object in each line. The
@@ -172,14 +192,14 @@ class execution_reader {
   /// Returns true if the report of the run is complete, or `time_out` was called.
   bool ended() const noexcept { return ended_; }
   /// Marks the run as ended by its time limit.
-  void time_out() noexcept { ended_ = made_.timed_out = true; }
+  void time_out() noexcept { ended_ = made_.timed_out_ = true; }
 
   /// Returns the result.
   /// \param took  the duration of the run.
   execution take(std::chrono::nanoseconds took) {
-    made_.out = out_.take();
-    made_.err = err_.take();
-    made_.duration = took;
+    made_.out_ = out_.take();
+    made_.err_ = err_.take();
+    made_.duration_ = took;
     return std::move(made_);
   }
 
@@ -198,18 +218,16 @@ class execution_reader {
       err_.append(as_bytes(json::text_at(message, "text")));
     } else if (type == "result") {
       if (line_.size() > limits_.results() - kept_) {
-        ++made_.dropped;
+        ++made_.dropped_;
         return;
       }
       kept_ += line_.size();
-      made_.results.emplace_back(message);
+      made_.results_.emplace_back(message);
     } else if (type == "error") {
-      code_error& failure = made_.error.emplace();
-      failure.name = json::text_at(message, "name");
-      failure.value = json::text_at(message, "value");
-      failure.traceback = json::text_at(message, "traceback");
+      made_.failure_.emplace(std::string(json::text_at(message, "name")), std::string(json::text_at(message, "value")),
+                             std::string(json::text_at(message, "traceback")));
     } else if (type == "number_of_executions") {
-      made_.number = json::number_at(message, "execution_count").value_or(0);
+      made_.number_ = json::number_at(message, "execution_count").value_or(0);
     } else if (type == "end_of_execution") {
       ended_ = true;
     }

@@ -115,7 +115,7 @@ class tool_round {
     }
     for (round_call* each : ending) {
       co_await call(*each);
-      if (each->answer->success()) ended_by_ = each;
+      if (each->answer->ok()) ended_by_ = each;
     }
   }
 
@@ -152,7 +152,7 @@ class tool_round {
 
   /// Returns true if a result reports wrong arguments.
   static bool is_complaint(const tools::tool_result& answer) {
-    if (answer.success()) return false;
+    if (answer.ok()) return false;
     for (const std::string_view start : {"Error: Wrong arguments", "Error: The arguments must be",
                                          "<shell_results>\n<error_kind>invalid_argument</error_kind>"})
       if (answer.text().starts_with(start)) return true;
@@ -183,9 +183,9 @@ class tool_round {
     }
     const auto time = std::chrono::steady_clock::now() - start;
     if (is_complaint(*tool_call.answer)) tool_call.invalid = true;
-    result_.add_call(tool_call.name, tool_call.answer->success(), time);
+    result_.add_call(tool_call.name, tool_call.answer->ok(), time);
     agent_event ended(agent_event_kind::tool_ended, tool_call.answer->text());
-    ended.name(tool_call.name).call_id(tool_call.id).success(tool_call.answer->success()).duration(time);
+    ended.name(tool_call.name).call_id(tool_call.id).ok(tool_call.answer->ok()).duration(time);
     tell(ended);
   }
 

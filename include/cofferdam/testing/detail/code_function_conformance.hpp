@@ -202,7 +202,7 @@ TYPED_TEST_P(code_function_conformance, works_in_contexts) {
     code_request first("x = add(1, 1)");
     first.context("with functions").function(detail::add_function());
     code_result first_result = co_await runner.run_code(first);
-    EXPECT_TRUE(first_result.success()) << detail::told(first_result);
+    EXPECT_TRUE(first_result.ok()) << detail::told(first_result);
     code_request second("[x, 'add' in globals()]");
     code_result two = co_await runner.run_code(second.context("with functions"));
     EXPECT_EQ(detail::value_text(two), "[2,false]") << detail::told(two);

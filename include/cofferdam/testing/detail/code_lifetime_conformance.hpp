@@ -45,7 +45,7 @@ TYPED_TEST_P(code_context_conformance, globals_live_from_run_to_run_and_not_else
   this->with([](auto& runner) -> awaitable<void> {
     code_result set =
         co_await runner.run_code(code_request("import math\nx = 5\ndef f(): return x + 1").context("one"));
-    EXPECT_TRUE(set.success()) << detail::told(set);
+    EXPECT_TRUE(set.ok()) << detail::told(set);
     code_result same = co_await runner.run_code(code_request("x += 1\n[f(), math.floor(1.5)]").context("one"));
     EXPECT_EQ(detail::value_text(same), "[7,1]") << detail::told(same);
     code_result other = co_await runner.run_code(code_request("'x' in globals()").context("two"));
@@ -63,7 +63,7 @@ TYPED_TEST_P(code_context_conformance, are_listed_and_ended) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result a = co_await runner.run_code(code_request("x = 1").context("first"));
     code_result b = co_await runner.run_code(code_request("x = 2").context("sec\xc3\xb6nd"));
-    EXPECT_TRUE(a.success() && b.success()) << detail::told(b);
+    EXPECT_TRUE(a.ok() && b.ok()) << detail::told(b);
     std::vector<std::string> names = co_await runner.contexts();
     const std::vector<std::string> expected{"first", "sec\xc3\xb6nd"};
     EXPECT_EQ(names, expected);
@@ -98,7 +98,7 @@ TYPED_TEST_P(code_context_conformance, an_exception_or_exit_leaves_them_as_they_
 TYPED_TEST_P(code_context_conformance, one_that_takes_too_long_is_interrupted_and_keeps_what_it_knows) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result set = co_await runner.run_code(code_request("x = 5").context("slow").timeout(detail::long_limit));
-    EXPECT_TRUE(set.success()) << detail::told(set);
+    EXPECT_TRUE(set.ok()) << detail::told(set);
     code_request endless("print('begun')\nwhile True:\n  pass");
     code_result late = co_await runner.run_code(endless.context("slow").timeout(std::chrono::seconds(1)));
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
@@ -151,7 +151,7 @@ TYPED_TEST_P(code_context_conformance, runs_of_one_wait_for_each_other) {
 TYPED_TEST_P(code_context_conformance, failures_show_the_source_of_earlier_runs) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("def broken():\n    return 1 / 0").context("source"));
-    EXPECT_TRUE(first.success());
+    EXPECT_TRUE(first.ok());
     code_result two = co_await runner.run_code(code_request("\n\nbroken()").context("source"));
     EXPECT_NE(two.err().text().find("return 1 / 0"), std::string::npos) << detail::told(two);
     EXPECT_EQ(two.failure() ? two.failure()->line() : 0, 3);
@@ -163,7 +163,7 @@ TYPED_TEST_P(code_context_conformance, awaits_share_one_event_loop) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(
         code_request("import asyncio\nqueue = asyncio.Queue()\nawait queue.put(7)").context("loop"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     code_result two = co_await runner.run_code(code_request("await queue.get()").context("loop"));
     EXPECT_EQ(detail::value_text(two), "7") << detail::told(two);
     co_await runner.end_context("loop");
@@ -177,7 +177,7 @@ TYPED_TEST_P(code_deadline_conformance, an_endless_loop_is_ended_and_the_next_ru
     code_request endless("print('begun', flush=True)\nwhile True:\n  pass");
     code_result late = co_await runner.run_code(endless.timeout(std::chrono::seconds(1)));
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
-    EXPECT_FALSE(late.success());
+    EXPECT_FALSE(late.ok());
     EXPECT_EQ(late.exit_code(), -1);
     EXPECT_EQ(late.out().text(), "begun\n");
     code_result after = co_await runner.run_code(code_request("'next'").timeout(detail::long_limit));
@@ -191,7 +191,7 @@ TYPED_TEST_P(code_deadline_conformance, a_loop_that_catches_everything_is_ended)
     code_result late = co_await runner.run_code(endless.timeout(std::chrono::seconds(1)));
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
     code_result after = co_await runner.run_code(code_request("1").timeout(detail::long_limit));
-    EXPECT_TRUE(after.success()) << detail::told(after);
+    EXPECT_TRUE(after.ok()) << detail::told(after);
   });
 }
 
@@ -201,7 +201,7 @@ TYPED_TEST_P(code_deadline_conformance, what_never_returns_to_the_interpreter_is
     code_result late = co_await runner.run_code(endless.timeout(std::chrono::seconds(1)));
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
     code_result after = co_await runner.run_code(code_request("1").timeout(detail::long_limit));
-    EXPECT_TRUE(after.success()) << detail::told(after);
+    EXPECT_TRUE(after.ok()) << detail::told(after);
   });
 }
 
@@ -212,7 +212,7 @@ TYPED_TEST_P(code_deadline_conformance, sleep_is_ended) {
     EXPECT_EQ(late.kind(), error_kind::timeout) << detail::told(late);
     EXPECT_LT(late.duration(), std::chrono::seconds(60));
     code_result after = co_await runner.run_code(code_request("1").timeout(detail::long_limit));
-    EXPECT_TRUE(after.success()) << detail::told(after);
+    EXPECT_TRUE(after.ok()) << detail::told(after);
   });
 }
 
@@ -236,7 +236,7 @@ TYPED_TEST_P(code_deadline_conformance, a_flood_without_end_is_ended_and_its_out
     EXPECT_GT(late.out().total(), 10'000U);
     EXPECT_LE(late.out().text().size(), 11'000U);
     code_result after = co_await runner.run_code(code_request("1").timeout(detail::long_limit));
-    EXPECT_TRUE(after.success()) << detail::told(after);
+    EXPECT_TRUE(after.ok()) << detail::told(after);
   });
 }
 
@@ -268,7 +268,7 @@ TYPED_TEST_P(code_deadline_conformance, a_cancelled_run_is_ended_and_its_output_
       co_await detail::sleep_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(*ended);
     code_result after = co_await runner.run_code(code_request("1").timeout(detail::long_limit));
-    EXPECT_TRUE(after.success()) << detail::told(after);
+    EXPECT_TRUE(after.ok()) << detail::told(after);
   });
 }
 
@@ -283,7 +283,7 @@ TYPED_TEST_P(code_deadline_conformance, closing_ends_what_runs) {
       endless.timeout(detail::long_limit).on_output(tell);
       try {
         code_result result = co_await with.run_code(endless);
-        EXPECT_FALSE(result.success());
+        EXPECT_FALSE(result.ok());
       } catch (const error& failure) {
         EXPECT_EQ(failure.code(), make_error_code(exec_errc::environment_closed)) << failure.what();
       }
@@ -303,7 +303,7 @@ TYPED_TEST_P(code_deadline_conformance, closing_ends_what_runs) {
 TYPED_TEST_P(code_deadline_conformance, a_closed_runner_says_so) {
   this->with_own([](auto& runner) -> awaitable<void> {
     code_result works = co_await runner.run_code(code_request("1"));
-    EXPECT_TRUE(works.success()) << detail::told(works);
+    EXPECT_TRUE(works.ok()) << detail::told(works);
     co_await runner.close();
     co_await runner.close();
     auto late = [&runner]() -> awaitable<void> { co_await runner.run_code(code_request("1")); };
@@ -342,7 +342,7 @@ TYPED_TEST_P(code_file_conformance, new_and_changed_files_are_told_with_their_si
     code_result first = co_await runner.run_code(
         code_request("import os\nos.makedirs('a/b')\nopen('a/b/deep.bin', 'wb').write(bytes(1000))\n"
                      "open('one.txt', 'w').write('1')\nopen('gone', 'w').close()\nos.remove('gone')"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     EXPECT_TRUE(first.files_are_complete());
     EXPECT_EQ(first.files().size(), 2U);
     if (first.files().size() != 2) co_return;
@@ -375,7 +375,7 @@ TYPED_TEST_P(code_file_conformance, odd_names_are_told_and_links_are_not_followe
   this->with_own([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request(
         "import os\nopen('a b\\n\\u20ac', 'w').write('x')\nos.symlink('/', 'root')\nos.symlink('a', 'dangling')"));
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     EXPECT_EQ(result.files().size(), 1U);
     if (result.files().size() != 1) co_return;
     EXPECT_EQ(result.files()[0].path(), "a b\n\xe2\x82\xac");
@@ -400,7 +400,7 @@ TYPED_TEST_P(code_process_conformance, an_end_without_ceremony_is_an_end) {
     code_result killed = co_await runner.run_code(code_request("import os; os.kill(os.getpid(), 9)"));
     EXPECT_EQ(killed.term_signal(), 9) << detail::told(killed);
     code_result after = co_await runner.run_code(code_request("1"));
-    EXPECT_TRUE(after.success()) << detail::told(after);
+    EXPECT_TRUE(after.ok()) << detail::told(after);
     EXPECT_FALSE(after.driver_restarted());
   });
 }
@@ -451,7 +451,7 @@ TYPED_TEST_P(code_process_conformance, what_a_run_has_left_is_ended_with_it) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(
         code_request("import subprocess\nsubprocess.Popen(['sleep', '1000'], start_new_session=True).pid"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     code_request looks(
         "def alive(pid):\n  try:\n    with open('/proc/%d/stat' % pid) as f:\n      return "
         "f.read().split(')')[-1].split()[0] != 'Z'\n"

@@ -21,7 +21,7 @@ TYPED_TEST_P(code_output_conformance, a_hundred_megabytes_are_counted_and_not_ke
         "import sys\nline = 'x' * 99 + '\\n'\nfor i in range(100):\n  sys.stdout.write(line * 10_000)");
     request.keep_output(100'000).timeout(detail::long_limit);
     code_result result = co_await runner.run_code(request);
-    EXPECT_TRUE(result.success()) << result.reason();
+    EXPECT_TRUE(result.ok()) << result.reason();
     EXPECT_EQ(result.out().total(), 100'000'000U);
     EXPECT_LE(result.out().text().size(), 101'000U);
     EXPECT_GE(result.out().text().size(), 99'000U);
@@ -59,7 +59,7 @@ TYPED_TEST_P(code_output_conformance, bytes_that_are_no_text_are_kept) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request(
         "import os, sys\nsys.stdout.buffer.write(bytes(range(256)))\nsys.stdout.flush()\nos.write(2, b'\\xff\\x00')"));
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     EXPECT_EQ(result.out().total(), 256U);
     const bytes kept = result.out().head();
     EXPECT_EQ(as_text(kept), detail::all_bytes());
@@ -107,7 +107,7 @@ TYPED_TEST_P(code_output_conformance, what_looks_like_the_runners_own_speech_is_
         "  os.write(fd, text)\n"
         "len(text)";
     code_result result = co_await runner.run_code(code_request(code));
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     EXPECT_EQ(detail::value_text(result), std::to_string(result.out().total()));
     EXPECT_EQ(result.err().total(), result.out().total());
     code_result next = co_await runner.run_code(code_request("'next'"));
@@ -154,7 +154,7 @@ TYPED_TEST_P(code_output_conformance, what_was_printed_is_told_before_what_is_sh
     const auto show = [order](display_output shown) { *order += "[" + shown.forms().at("text/plain") + "]"; };
     request.on_display(show);
     code_result result = co_await runner.run_code(request);
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     for (const char* const number : {"0", "1", "2"}) {
       const std::size_t shown = order->find("[" + std::string(number) + "]");
       EXPECT_NE(shown, std::string::npos) << *order;

@@ -17,7 +17,7 @@ TYPED_TEST_P(code_run_conformance, prints_and_yields_the_value_of_the_last_expre
   this->with([](auto& runner) -> awaitable<void> {
     code_result result =
         co_await runner.run_code(code_request("import sys\nprint('hi')\nprint('no', file=sys.stderr)\n6 * 7"));
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     EXPECT_EQ(result.out().text(), "hi\n");
     EXPECT_EQ(result.err().text(), "no\n");
     EXPECT_EQ(detail::value_text(result), "42");
@@ -32,7 +32,7 @@ TYPED_TEST_P(code_run_conformance, prints_and_yields_the_value_of_the_last_expre
 TYPED_TEST_P(code_run_conformance, a_statement_at_the_end_has_no_value) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request("x = 1"));
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     EXPECT_FALSE(result.value());
     EXPECT_TRUE(result.displays().empty());
   });
@@ -41,7 +41,7 @@ TYPED_TEST_P(code_run_conformance, a_statement_at_the_end_has_no_value) {
 TYPED_TEST_P(code_run_conformance, none_at_the_end_is_no_value) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request("print('x')"));
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     EXPECT_FALSE(result.value());
   });
 }
@@ -49,9 +49,9 @@ TYPED_TEST_P(code_run_conformance, none_at_the_end_is_no_value) {
 TYPED_TEST_P(code_run_conformance, no_code_at_all_succeeds) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result empty = co_await runner.run_code(code_request(""));
-    EXPECT_TRUE(empty.success()) << detail::told(empty);
+    EXPECT_TRUE(empty.ok()) << detail::told(empty);
     code_result comment = co_await runner.run_code(code_request("# nothing\n\n"));
-    EXPECT_TRUE(comment.success()) << detail::told(comment);
+    EXPECT_TRUE(comment.ok()) << detail::told(comment);
   });
 }
 
@@ -68,7 +68,7 @@ TYPED_TEST_P(code_run_conformance, every_run_begins_with_fresh_globals) {
 TYPED_TEST_P(code_run_conformance, a_module_that_a_run_has_imported_and_changed_is_as_before_in_the_next) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(code_request("import colorsys\ncolorsys.mine = 1"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     code_result second = co_await runner.run_code(code_request("import colorsys\nhasattr(colorsys, 'mine')"));
     EXPECT_EQ(detail::value_text(second), "false");
   });
@@ -87,7 +87,7 @@ TYPED_TEST_P(code_run_conformance, a_file_that_is_called_like_a_module_of_the_li
     EXPECT_EQ(detail::value_text(next), "[true,true,7]") << detail::told(next);
     code_result gone = co_await runner.run_code(
         code_request("import os\nfor name in ('random', 'statistics', 'near_by'):\n  os.remove(name + '.py')"));
-    EXPECT_TRUE(gone.success()) << detail::told(gone);
+    EXPECT_TRUE(gone.ok()) << detail::told(gone);
   });
 }
 
@@ -95,7 +95,7 @@ TYPED_TEST_P(code_run_conformance, builtins_that_a_run_has_changed_are_as_before
   this->with([](auto& runner) -> awaitable<void> {
     code_result first = co_await runner.run_code(
         code_request("import builtins\nbuiltins.print = None\nbuiltins.mine = 1\nbuiltins.len = lambda x: 7"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     code_result second =
         co_await runner.run_code(code_request("import builtins\nprint(len('ab'), hasattr(builtins, 'mine'))"));
     EXPECT_EQ(second.out().text(), "2 False\n") << detail::told(second);
@@ -107,7 +107,7 @@ TYPED_TEST_P(code_run_conformance, what_a_run_has_set_in_sys_and_os_is_as_before
     code_result first = co_await runner.run_code(
         code_request("import os, sys\nsys.path.insert(0, '/mine')\nsys.argv.append('mine')\nsys.setrecursionlimit(99)\n"
                      "os.environ['MINE'] = '1'\nos.mkdir('there')\nos.chdir('there')\nsys.modules['mine'] = sys"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     code_result second = co_await runner.run_code(code_request(
         "import os, sys\n['/mine' in sys.path, 'mine' in sys.argv, sys.getrecursionlimit() > 900, 'MINE' in "
         "os.environ, os.path.basename(os.getcwd()) == 'there', 'mine' in sys.modules]"));
@@ -131,10 +131,10 @@ TYPED_TEST_P(code_run_conformance, settings_that_change_results_are_as_before_in
         "socket.setdefaulttimeout(7)\nlocale.setlocale(locale.LC_ALL, 'C')\n"
         "getattr(sys, 'set_int_max_str_digits', int)(700)";
     code_result first = co_await runner.run_code(code_request(looks));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     for (int i = 0; i < 3; ++i) {  // three times, because a runner may use several interpreters in turn
       code_result changed = co_await runner.run_code(code_request(changes));
-      EXPECT_TRUE(changed.success()) << detail::told(changed);
+      EXPECT_TRUE(changed.ok()) << detail::told(changed);
     }
     for (int i = 0; i < 3; ++i) {
       code_result next = co_await runner.run_code(code_request(looks));
@@ -146,7 +146,7 @@ TYPED_TEST_P(code_run_conformance, settings_that_change_results_are_as_before_in
 TYPED_TEST_P(code_run_conformance, an_uncaught_exception_is_a_result) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result zero = co_await runner.run_code(code_request("print('before')\n\n1/0"));
-    EXPECT_FALSE(zero.success());
+    EXPECT_FALSE(zero.ok());
     EXPECT_EQ(zero.exit_code(), 1);
     EXPECT_EQ(zero.kind(), error_kind::none);
     EXPECT_EQ(zero.out().text(), "before\n");
@@ -208,11 +208,11 @@ TYPED_TEST_P(code_run_conformance, a_syntax_error_names_its_line) {
 TYPED_TEST_P(code_run_conformance, leaving_with_sys_exit_is_an_end_with_that_code) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result none = co_await runner.run_code(code_request("import sys; sys.exit()"));
-    EXPECT_TRUE(none.success()) << detail::told(none);
+    EXPECT_TRUE(none.ok()) << detail::told(none);
     code_result zero = co_await runner.run_code(code_request("import sys; sys.exit(0)"));
-    EXPECT_TRUE(zero.success()) << detail::told(zero);
+    EXPECT_TRUE(zero.ok()) << detail::told(zero);
     code_result three = co_await runner.run_code(code_request("raise SystemExit(3)"));
-    EXPECT_FALSE(three.success());
+    EXPECT_FALSE(three.ok());
     EXPECT_EQ(three.exit_code(), 3);
     EXPECT_EQ(detail::failure_type(three), "SystemExit");
     code_result worded = co_await runner.run_code(code_request("import sys; sys.exit('bye')"));
@@ -347,7 +347,7 @@ TYPED_TEST_P(code_run_conformance, code_that_is_no_utf8_is_refused) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request("print('\xff')"));
     EXPECT_EQ(result.kind(), error_kind::invalid_argument);
-    EXPECT_FALSE(result.success());
+    EXPECT_FALSE(result.ok());
   });
 }
 
@@ -408,7 +408,7 @@ TYPED_TEST_P(code_run_conformance, the_codes_own_trace_function_and_hooks_are_go
     code_result first = co_await runner.run_code(
         code_request("import sys\nsys.displayhook = sys.excepthook = None\nsys.stdout = sys.stderr = None\n"
                      "sys.settrace(lambda *all: None)\nimport warnings\nwarnings.simplefilter('error')"));
-    EXPECT_TRUE(first.success()) << detail::told(first);
+    EXPECT_TRUE(first.ok()) << detail::told(first);
     code_result second = co_await runner.run_code(code_request("import sys\nprint(sys.gettrace())\n1/0"));
     EXPECT_EQ(second.out().text(), "None\n") << detail::told(second);
     EXPECT_EQ(detail::failure_type(second), "ZeroDivisionError");

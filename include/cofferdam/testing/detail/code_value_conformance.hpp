@@ -92,7 +92,7 @@ TYPED_TEST_P(code_value_conformance, floats_are_the_same_bits_both_ways) {
     code_request request("assert x[1] == 0 and str(x[1]) == '-0.0', x\nassert x[0].hex() == '0x1.999999999999ap-4'\nx");
     request.variable("x", numbers);
     code_result result = co_await runner.run_code(request);
-    EXPECT_TRUE(result.success()) << detail::told(result);
+    EXPECT_TRUE(result.ok()) << detail::told(result);
     const boost::json::value back = result.value().value_or(nullptr);
     EXPECT_TRUE(back == boost::json::value(numbers)) << detail::told(result);
   });
@@ -153,7 +153,7 @@ TYPED_TEST_P(code_value_conformance, what_has_no_exact_form_is_its_text_and_says
     EXPECT_FALSE(result.value_is_exact());
     EXPECT_EQ(detail::value_text(result), R"([1,{"$python":"text","type":"__main__.thing","text":"<thing>"}])");
     code_result fails = co_await runner.run_code(code_request("class thing:\n  def __repr__(self): 1/0\nthing()"));
-    EXPECT_TRUE(fails.success()) << detail::told(fails);
+    EXPECT_TRUE(fails.ok()) << detail::told(fails);
     EXPECT_FALSE(fails.value_is_exact());
   });
 }
@@ -161,10 +161,10 @@ TYPED_TEST_P(code_value_conformance, what_has_no_exact_form_is_its_text_and_says
 TYPED_TEST_P(code_value_conformance, values_that_hold_themselves_or_are_too_deep_are_text) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result itself = co_await runner.run_code(code_request("x = [1]\nx.append(x)\nx"));
-    EXPECT_TRUE(itself.success()) << detail::told(itself);
+    EXPECT_TRUE(itself.ok()) << detail::told(itself);
     EXPECT_FALSE(itself.value_is_exact());
     code_result deep = co_await runner.run_code(code_request("x = []\nfor i in range(500):\n  x = [x]\nx"));
-    EXPECT_TRUE(deep.success()) << detail::told(deep);
+    EXPECT_TRUE(deep.ok()) << detail::told(deep);
     EXPECT_FALSE(deep.value_is_exact());
   });
 }
@@ -172,7 +172,7 @@ TYPED_TEST_P(code_value_conformance, values_that_hold_themselves_or_are_too_deep
 TYPED_TEST_P(code_value_conformance, values_that_are_too_large_are_text) {
   this->with([](auto& runner) -> awaitable<void> {
     code_result result = co_await runner.run_code(code_request("'x' * 20_000_000").timeout(detail::long_limit));
-    EXPECT_TRUE(result.success()) << result.reason();
+    EXPECT_TRUE(result.ok()) << result.reason();
     EXPECT_FALSE(result.value_is_exact());
     EXPECT_LT(detail::value_text(result).size(), 1'000'000U);
   });
@@ -221,7 +221,7 @@ TYPED_TEST_P(code_value_conformance, a_final_value_ends_the_run) {
   this->with([](auto& runner) -> awaitable<void> {
     code_request unnamed("try:\n  print('before')\n  SUBMIT(42)\nexcept Exception:\n  pass\nprint('after')");
     code_result single = co_await runner.run_code(unnamed.final_function("SUBMIT"));
-    EXPECT_TRUE(single.success()) << detail::told(single);
+    EXPECT_TRUE(single.ok()) << detail::told(single);
     EXPECT_EQ(detail::final_text(single), R"({"output":42})");
     EXPECT_EQ(single.out().text(), "before\n");
     code_request named("SUBMIT('a', score=0.5)");

@@ -116,7 +116,7 @@ inline void untag(boost::json::value& value, const value_type& type) {
 inline boost::json::value python_value(handler_value result) {
   if (!result.answer()) return result.value();
   const tool_result& answer = *result.answer();
-  if (!answer.success()) throw std::runtime_error(answer.text());
+  if (!answer.ok()) throw std::runtime_error(answer.text());
   if (!answer.data().empty()) return python_json(answer.data());
   if (answer.images().empty()) return boost::json::value(answer.text());
   boost::json::array images;

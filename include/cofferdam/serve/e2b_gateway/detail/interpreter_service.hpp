@@ -343,7 +343,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     bool is_there = false;
     const auto enters = [&]() -> awaitable<void> {
       code_result result = co_await runner_->run_code(std::move(enter));
-      is_there = result.success();
+      is_there = result.ok();
     };
     const auto drops = [&]() -> awaitable<void> {
       if (is_there) return {};

@@ -124,7 +124,7 @@ class shared_tools {
     for (const tools::tool_image& image : result.images())
       tool_answer.add(content::image(image.content(), image.mime_type()));
     if (!result.data().empty()) tool_answer.structured(result.data());
-    tool_answer.is_error(!result.success());
+    tool_answer.is_error(!result.ok());
     co_return tool_answer;
   }
 };
