@@ -16,8 +16,8 @@ trap 'rm -rf "$clean"' EXIT
 flags=(-std=c++20 -fsyntax-only -x c++ -DASIO_STANDALONE -DASIO_NO_DEPRECATED -DASIO_HAS_CO_AWAIT -Werror -Wall -Wextra
   -Wpedantic -Wshadow -Wconversion)
 
-# -Wno-restrict is needed because g++ 12 reports a false warning for "(" + text.
-with_gcc() { g++ "${flags[@]}" -Wuseless-cast -Wno-restrict "$@"; }
+# -Wno-restrict is needed because g++ 12 reports a false warning for "(" + text. --param saves g++ a tenth of its time.
+with_gcc() { g++ "${flags[@]}" -Wuseless-cast -Wno-restrict --param ggc-min-heapsize=2000000 "$@"; }
 with_clang() { clang++-16 "${flags[@]}" "$@"; }
 
 # refuses COMPILER FLAG SENTENCE: the first error of a program that is compiled with FLAG must contain SENTENCE.

@@ -156,11 +156,13 @@ TEST(GuardedTools, node_runs) {
 
 TEST(GuardedTools, go_builds_and_runs) {
   COFFERDAM_NEEDS("go", has("go"), "Go under the filter");
-  expect_at_each_level(
-      "export GOCACHE=$HOME/cache GOPATH=$HOME/go GO111MODULE=off GOFLAGS=-p=2; printf 'package main\\nfunc main() { c "
-      ":= "
-      "make(chan int); go func() { c <- 42 }(); println(<-c) }\\n' > a.go; go build -o a a.go; ./a 2>&1",
-      "42\n");
+  // The levels share a cache. So Go's own packages are only compiled at the first level, the program at each one.
+  const temporary_folder cache;
+  expect_at_each_level("export GOCACHE='" + cache.path().string() +
+                           "' GOPATH=$HOME/go GO111MODULE=off GOFLAGS=-p=2; printf 'package main\\nfunc main() { c := "
+                           "make(chan int); go "
+                           "func() { c <- 42 }(); println(<-c) }\\n' > a.go; go build -o a a.go; ./a 2>&1",
+                       "42\n");
 }
 
 TEST(GuardedTools, debuggers_trace_what_the_command_has_started_where_landlock_keeps_them_there) {

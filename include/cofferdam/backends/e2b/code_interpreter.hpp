@@ -104,6 +104,7 @@ class rich_output {
 /// An uncaught exception that ended the code.
 class code_error {
  public:
+  /// Makes the description of an exception; the parameters are the values that the functions of the same name return.
   code_error(std::string name, std::string value, std::string traceback)
       : name_(std::move(name)), value_(std::move(value)), traceback_(std::move(traceback)) {}
 
