@@ -20138,8 +20138,8 @@ class basic_jail {
 
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
   ///     a limit that is required cannot be set, if a mounted path does not exist or was replaced meanwhile, or if
-  ///     there is no shell; error{exec_errc::invalid_argument} for options that contradict each other, such as `protect`
-  ///     and a `mount_writable` of the same folder, and for a link to the root of this machine.
+  ///     there is no shell; error{exec_errc::invalid_argument} for options that contradict each other, such as
+  ///     `protect` and a `mount_writable` of the same folder, and for a link to the root of this machine.
   awaitable<jail_environment> open() const;
 
  private:
