@@ -50,8 +50,8 @@ RUN_BY = {
     ".ci/run": (".ci/run", "summary, after"),
     "cmake -G Ninja -S cofferdam -B made -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_INSTALL_COMPILED=ON":
         ("tests/packaging/deb.sh", "-DCOFFERDAM_INSTALL_COMPILED=ON || return 1"),
-    "cmake --build made --target cofferdam_compiled cofferdam cofferdam-mcp":
-        ("tests/packaging/deb.sh", "--target cofferdam_compiled cofferdam cofferdam-mcp"),
+    "cmake --build made --target cofferdam_compiled cofferdam_texts cofferdam-mcp":
+        ("tests/packaging/deb.sh", "--target cofferdam_compiled cofferdam_texts cofferdam-mcp"),
     "(cd made && cpack)": ("tests/packaging/deb.sh", "&& cpack "),
     "apt-get install ./made/cofferdam_*.deb": ("tests/packaging/deb.sh", "inside apt-get install"),
 }

@@ -64,8 +64,8 @@ build() {
   cmake -G Ninja -S "$source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
     -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=ON -DCOFFERDAM_BUILD_BENCHMARKS=OFF \
     -DCOFFERDAM_INSTALL_COMPILED=ON || return 1
-  # Only the programs that are installed.
-  cmake --build "$folder/build" --target cofferdam_compiled cofferdam cofferdam-mcp -- -j "$jobs" && rm -f "$folder"/*.deb &&
+  # Only the programs that are installed; cofferdam_texts is the manual page and the completions of cofferdam.
+  cmake --build "$folder/build" --target cofferdam_compiled cofferdam_texts cofferdam-mcp -- -j "$jobs" && rm -f "$folder"/*.deb &&
     (cd "$folder/build" && cpack -B "$folder/packed") && mv "$folder"/packed/*.deb "$folder/"
 }
 
@@ -73,7 +73,8 @@ contains() {
   local file list
   list=$(dpkg-deb --contents "$deb") || return 1
   for file in include/cofferdam/cofferdam.hpp lib/libcofferdam.a lib/pkgconfig/cofferdam-compiled.pc \
-    lib/cmake/cofferdam/cofferdam-config.cmake bin/cofferdam bin/cofferdam-mcp bin/cofferdam-lint share/doc/cofferdam/copyright; do
+    lib/cmake/cofferdam/cofferdam-config.cmake bin/cofferdam bin/cofferdam-mcp bin/cofferdam-lint share/doc/cofferdam/copyright share/man/man1/cofferdam.1 \
+    share/fish/vendor_completions.d/cofferdam.fish; do
     grep -q " \./usr/$file\$" <<<"$list" || { echo "$file is missing" && return 1; }
   done
   # Nothing outside /usr, nothing of another owner, and no path of the machine that built it.
@@ -120,16 +121,19 @@ with_cmake() {  # with_cmake FOLDER PROGRAM PATTERN
   inside sh -euc "cmake -G Ninja -S /stranger/$1 -B /tmp/$1 -DTESTING=OFF && cmake --build /tmp/$1 && /tmp/$1/$2" | grep -qE "$3"
 }
 
+# The output goes to variables, because a program fails if its reader, such as grep -q, ends first.
 programs_run() {
-  inside cofferdam-mcp --help | grep -q cofferdam-mcp && inside cofferdam-mcp doctor | grep -q . &&
-    inside cofferdam-lint --version | grep -qx "cofferdam-lint $version" &&
-    { inside cofferdam-lint /stranger/local.cpp || true; }
+  local help walls
+  help=$(inside cofferdam-mcp --help) && grep -q cofferdam-mcp <<<"$help" || { echo "--help: $help" && return 1; }
+  walls=$(inside cofferdam-mcp doctor) || true
+  grep -q '^jail' <<<"$walls" || { echo "doctor: $walls" && return 1; }
+  [ "$(inside cofferdam-lint --version)" = "cofferdam-lint $version" ] && inside cofferdam-lint /stranger/core.cpp
 }
 
 # The program without bubblewrap, which the package only recommends: the jail must be refused with the command that helps.
 without_bubblewrap() {
   local status=0
-  inside cofferdam --version | grep -qF "$version" &&
+  [[ "$(inside cofferdam --version)" == *"$version"* ]] &&
     [ "$(inside cofferdam run --provider local -- echo hello)" = hello ] || return 1
   inside cofferdam run -- id -u >"$folder/out.txt" 2>&1 || status=$?
   cat "$folder/out.txt"
@@ -139,7 +143,7 @@ without_bubblewrap() {
 # In the jail, another user sees other files, without a network.
 in_the_jail() {
   inside apt-get install -y -q --no-install-recommends bubblewrap && [ "$(inside cofferdam run -- id -u)" != 0 ] &&
-    inside test -e /stranger && inside cofferdam run -- sh -c '! test -e /stranger && echo walled' | grep -qx walled &&
+    inside test -e /stranger && [ "$(inside cofferdam run -- sh -c '! test -e /stranger && echo walled')" = walled ] &&
     inside cofferdam run -- cat /proc/net/dev >"$folder/out.txt" && ! grep -E '(eth|ens|enp)[0-9]' "$folder/out.txt" &&
     [ "$(echo '6 * 7' | inside cofferdam python -)" = 42 ]
 }
