@@ -6,18 +6,23 @@ run by a test.
 
 - A ```cpp block with a main function is a program. All programs are compiled together, in one file.
 - Any other ```cpp block must appear, line by line, in a file of examples/, include/ or tests/.
-- Each line of a ```sh block is a command of ./dev with existing options, or one of RUN_HERE, or one of RUN_BY. The
-  changelog is left out: its commands belong to older states of the tree.
+- Each line of a ```sh block is a command of ./dev with existing options, or one of RUN_HERE, or one of RUN_BY, or one
+  that tests/packaging/guide.py reads from INSTALL, the page about installing, and runs. The changelog is left out: its
+  commands belong to older states of the tree.
 - A ```text block that begins with `$ ` is a session of tests/programs/sessions.
 - A ./dev command in a text must be one that ./dev has. A relative link must name a file.
 """
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 from _compiler import check, compilers
-from _harness import main
+from _harness import ROOT, main
+
+sys.path.insert(0, str(ROOT / "tests" / "packaging"))
+import guide  # noqa: E402
 
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.M | re.S)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
@@ -43,7 +48,16 @@ RUN_BY = {
     "python3 -c 'from e2b import Sandbox; print(Sandbox.create().commands.run(\"uname\").stdout)'":
         ("tests/serve/sdk/sdk_test.py", "Sandbox.create("),
     ".ci/run": (".ci/run", "summary, after"),
+    "cmake -G Ninja -S cofferdam -B made -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_INSTALL_COMPILED=ON":
+        ("tests/packaging/deb.sh", "-DCOFFERDAM_INSTALL_COMPILED=ON || return 1"),
+    "cmake --build made --target cofferdam_compiled cofferdam_texts cofferdam-mcp":
+        ("tests/packaging/deb.sh", "--target cofferdam_compiled cofferdam_texts cofferdam-mcp"),
+    "(cd made && cpack)": ("tests/packaging/deb.sh", "&& cpack "),
+    "apt-get install ./made/cofferdam_*.deb": ("tests/packaging/deb.sh", "inside apt-get install"),
 }
+# The page whose sections tests/packaging/guide.py runs, and the script that runs guide.py.
+INSTALL = "packaging/docs/install.md"
+RUNS_GUIDE = ("tests/packaging/packages.sh", '"$here/guide.py"')
 
 
 def pages(root):
@@ -103,6 +117,14 @@ def command_problem(root, line, dev, verbs):
     return "no test runs this command; add it to RUN_HERE or RUN_BY in tests/checks/readme.py"
 
 
+def run_by_guide(root, text):
+    """Returns the commands of the page INSTALL that tests/packaging/guide.py runs."""
+    file, place = RUNS_GUIDE
+    if not (root / file).is_file() or place not in (root / file).read_text(encoding="utf-8"):
+        return set()
+    return {line for section in guide.read_page(text)[1] for block in section.commands for line in block.splitlines()}
+
+
 def problems(root):
     found = []
     if not (root / "README.md").is_file():
@@ -125,6 +147,8 @@ def problems(root):
                 found.append(f"{name}:{line}: is no session of tests/programs/sessions, which a test runs")
             elif language in ("sh", "bash", "console") and path.name != "CHANGELOG.md":
                 for number, command in enumerate(block.splitlines(), line + 1):
+                    if name == INSTALL and command in run_by_guide(root, text):
+                        continue
                     problem = command_problem(root, command, dev, verbs) if command.strip() else None
                     if problem:
                         found.append(f"{name}:{number}: {command.strip()}: {problem}")
@@ -143,9 +167,12 @@ def problems(root):
 DEV = "case $verb in\n  quickstart) x ;;\n  test) x --filter ;;\nesac\n"
 SHOWN = "# x\n\n```cpp\nint f() {\n\n  return 1;\n}\n```\n```cpp\n#include <vector>\nint main() { [](auto x) { return x; }(0); }\n```\n" \
         "`./dev test` [a](dev)\n```sh\n./dev test --filter a   # why\n```\n"
+WAYS = "# Installing\n```cpp\nint main() {}\n```\n## One way\n```sh\nmake hello\n```\n## Debian package\n" \
+       "```sh\n(cd made && cpack)\n```\n"
 PAGE = "```cpp\n#include <vector>\nstd::vector<int> none;\nint main() { return none.empty(); }\n```\n[up](../../dev)\n"
 GOOD = {"README.md": SHOWN, "dev": DEV, "examples/a.cpp": "int b;\n  int f() {\n    return 1;\n  }\n",
-        "packaging/docs/page.md": PAGE}
+        "packaging/docs/page.md": PAGE, "packaging/docs/install.md": WAYS, "tests/packaging/packages.sh": 'run "$here/guide.py"\n',
+        "tests/packaging/deb.sh": "x && cpack -B y\n"}
 BAD = [
     ("another line", {"examples/a.cpp": "int f() {\n  return 2;\n}\n"}, "README.md:3: stands in no source file"),
     ("a program that does not compile", {"README.md": "```cpp\nint main() { return x; }\n```\n"},
@@ -163,6 +190,10 @@ BAD = [
     ("a command that fails", {"README.md": f"```sh\n{sorted(RUN_HERE)[0]}\n```\n"}, "exit code 2"),
     ("a session that no test runs", {"packaging/docs/page.md": "```text\n$ cofferdam run -- true\n```\n"},
      "is no session of tests/programs/sessions"),
+    ("a page about installing that nothing runs", {"tests/packaging/packages.sh": "run nothing\n"},
+     "install.md:7: make hello: no test runs"),
+    ("a command of a section that guide.py leaves out", {"packaging/docs/install.md": WAYS.replace("cpack", "cpack -G TGZ")},
+     "install.md:11: .*no test runs"),
     ("a dead link", {"CONTRIBUTING.md": "[a](gone.md)\n"}, "gone.md"),
     ("a dead link of a page", {"packaging/docs/page.md": "[a](../gone.md)\n"}, "packaging/docs/page.md: links to ../gone.md"),
     ("no README", {"README.md": None}, "not there"),

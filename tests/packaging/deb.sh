@@ -60,15 +60,12 @@ must_fail() {
 
 # The flags are those of the preset `default`, which ccache knows.
 build() {
-  local jobs=${COFFERDAM_JOBS:-$(nproc)} program programs=
+  local jobs=${COFFERDAM_JOBS:-$(nproc)}
   cmake -G Ninja -S "$source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
     -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=ON -DCOFFERDAM_BUILD_BENCHMARKS=OFF \
     -DCOFFERDAM_INSTALL_COMPILED=ON || return 1
-  # The programs that are installed; the other examples are not built.
-  for program in cofferdam cofferdam-mcp; do
-    if [ -e "$source/examples/${program//-/_}.cpp" ] || [ -d "$source/examples/$program" ]; then programs+=" $program"; fi
-  done
-  cmake --build "$folder/build" --target cofferdam_compiled $programs -- -j "$jobs" && rm -f "$folder"/*.deb &&
+  # Only the programs that are installed; cofferdam_texts is the manual page and the completions of cofferdam.
+  cmake --build "$folder/build" --target cofferdam_compiled cofferdam_texts cofferdam-mcp -- -j "$jobs" && rm -f "$folder"/*.deb &&
     (cd "$folder/build" && cpack -B "$folder/packed") && mv "$folder"/packed/*.deb "$folder/"
 }
 
@@ -76,7 +73,8 @@ contains() {
   local file list
   list=$(dpkg-deb --contents "$deb") || return 1
   for file in include/cofferdam/cofferdam.hpp lib/libcofferdam.a lib/pkgconfig/cofferdam-compiled.pc \
-    lib/cmake/cofferdam/cofferdam-config.cmake bin/cofferdam-mcp bin/cofferdam-lint share/doc/cofferdam/copyright; do
+    lib/cmake/cofferdam/cofferdam-config.cmake bin/cofferdam bin/cofferdam-mcp bin/cofferdam-lint share/doc/cofferdam/copyright share/man/man1/cofferdam.1 \
+    share/fish/vendor_completions.d/cofferdam.fish; do
     grep -q " \./usr/$file\$" <<<"$list" || { echo "$file is missing" && return 1; }
   done
   # Nothing outside /usr, nothing of another owner, and no path of the machine that built it.
@@ -86,7 +84,7 @@ contains() {
       "$folder/unpacked/usr/bin/cofferdam-lint" && rm -rf "$folder/unpacked"
 }
 
-# A Debian with nothing but a compiler and the programs that find libraries.
+# A Debian with nothing but Python, a compiler and the programs that find libraries.
 clean_debian() {
   local archive=$folder/debian-$codename-1.tar site
   if [ ! -s "$archive" ]; then
@@ -100,7 +98,13 @@ clean_debian() {
     cp /etc/resolv.conf "$root/etc/" && mkdir -p "$root/stranger" && cp -r "$here"/. "$root/stranger/"
 }
 
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive HOME=/root "$@"; }
+# Runs a command in the clean Debian. pivot_root, because the kernel refuses user namespaces, which the jail needs, to
+# programs in a chroot.
+inside() {
+  unshare --mount --propagation private sh -euc 'mount --rbind "$0" "$0" && cd "$0" && mkdir -p .outside
+    pivot_root . .outside && exec chroot . sh -euc "umount -l /.outside; exec \"\$@\"" sh "$@"' "$root" \
+    env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive HOME=/root "$@"
+}
 
 # apt-get gets what the package depends on, and nothing more.
 install_package() {
@@ -117,10 +121,31 @@ with_cmake() {  # with_cmake FOLDER PROGRAM PATTERN
   inside sh -euc "cmake -G Ninja -S /stranger/$1 -B /tmp/$1 -DTESTING=OFF && cmake --build /tmp/$1 && /tmp/$1/$2" | grep -qE "$3"
 }
 
+# The output goes to variables, because a program fails if its reader, such as grep -q, ends first.
 programs_run() {
-  inside cofferdam-mcp --help | grep -q cofferdam-mcp && inside cofferdam-mcp doctor | grep -q . &&
-    inside cofferdam-lint --version | grep -qx "cofferdam-lint $version" &&
-    { inside cofferdam-lint /stranger/local.cpp || true; }
+  local help walls
+  help=$(inside cofferdam-mcp --help) && grep -q cofferdam-mcp <<<"$help" || { echo "--help: $help" && return 1; }
+  walls=$(inside cofferdam-mcp doctor) || true
+  grep -q '^jail' <<<"$walls" || { echo "doctor: $walls" && return 1; }
+  [ "$(inside cofferdam-lint --version)" = "cofferdam-lint $version" ] && inside cofferdam-lint /stranger/core.cpp
+}
+
+# The program without bubblewrap, which the package only recommends: the jail must be refused with the command that helps.
+without_bubblewrap() {
+  local status=0
+  [[ "$(inside cofferdam --version)" == *"$version"* ]] &&
+    [ "$(inside cofferdam run --provider local -- echo hello)" = hello ] || return 1
+  inside cofferdam run -- id -u >"$folder/out.txt" 2>&1 || status=$?
+  cat "$folder/out.txt"
+  [ "$status" -eq 125 ] && grep -q 'apt-get install bubblewrap' "$folder/out.txt"
+}
+
+# In the jail, another user sees other files, without a network.
+in_the_jail() {
+  inside apt-get install -y -q --no-install-recommends bubblewrap && [ "$(inside cofferdam run -- id -u)" != 0 ] &&
+    inside test -e /stranger && [ "$(inside cofferdam run -- sh -c '! test -e /stranger && echo walled')" = walled ] &&
+    inside cofferdam run -- cat /proc/net/dev >"$folder/out.txt" && ! grep -E '(eth|ens|enp)[0-9]' "$folder/out.txt" &&
+    [ "$(echo '6 * 7' | inside cofferdam python -)" = 42 ]
 }
 
 removed() {
@@ -158,6 +183,8 @@ try "pkg-config cofferdam" with_pkg_config cofferdam linked ': ran$'
 try "find_package(cofferdam)" with_cmake find_package linked ': ran$'
 try "find_package(cofferdam COMPONENTS core compiled)" with_cmake find_package_compiled local '^hello$'
 try "the installed programs run" programs_run
+try "cofferdam run without bubblewrap names the package to install" without_bubblewrap
+try "cofferdam run and cofferdam python in the jail" in_the_jail
 try "apt-get removes all of it" removed
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

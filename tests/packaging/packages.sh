@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# packages.sh FOLDER: runs the checks of the package managers and of users' programs: conan.sh, run.sh, vcpkg.sh and
-# deb.sh, each with its --self-test. COFFERDAM_CONAN names Conan's program; FOLDER keeps the build of the Debian package. Prints what they print,
-# and finally `N passed, N failed, N skipped`.
+# packages.sh FOLDER: runs the checks of the package managers and of users' programs: conan.sh, run.sh, vcpkg.sh, guide.py
+# and deb.sh, each with its --self-test. COFFERDAM_CONAN names Conan's program. FOLDER keeps the build of the Debian
+# package. Prints what they print, and finally `N passed, N failed, N skipped`.
 
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
@@ -42,6 +42,8 @@ part "programs of users, that the check can fail" "$here/run.sh" --self-test
 part "programs of users" "$here/run.sh"
 part "vcpkg, that the checks can fail" "$here/vcpkg.sh" --self-test
 part "vcpkg" "$here/vcpkg.sh"
+part "the guide's page about installing, that the check can fail" "$here/guide.py" --self-test
+part "the guide's page about installing" "$here/guide.py"
 if [ "$(id -u)" -eq 0 ] && command -v debootstrap >/dev/null; then
   part "the Debian package" "$here/deb.sh" "$1"
   part "the Debian package, that the checks can fail" "$here/deb.sh" --self-test "$1"

@@ -12,6 +12,8 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options FEATURES compiled COFFE
 if(NOT "compiled" IN_LIST FEATURES)
   set(VCPKG_BUILD_TYPE release)  # headers are the same in both
 endif()
+# The package has no program or shared library with a search path, so vcpkg need not download patchelf.
+set(VCPKG_FIXUP_ELF_RPATH OFF)
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
