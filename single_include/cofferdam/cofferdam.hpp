@@ -61859,6 +61859,7 @@ inline bytes filter_bytes(std::span<const filter_instruction> program) {
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -62038,8 +62039,15 @@ class basic_jail_start {
   /// Moves a descriptor to a number that `spawn_request::further` takes.
   static unique_fd high(unique_fd fd) {
     unique_fd moved(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, spawn_request::first_borrowable) : -1);
-    if (!moved) throw cannot_start("descriptors", errno);
-    return moved;
+    if (moved) return moved;
+    const std::error_code cause(errno, std::system_category());
+    rlimit limit{};
+    if ((cause.value() == EINVAL || cause.value() == EMFILE) && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
+      throw error(exec_errc::provider_failed,
+                  "jail: this program may have only " + std::to_string(limit.rlim_cur) +
+                      " files open, which is too few to build a jail; allow 256 or more (ulimit -n, RLIMIT_NOFILE)",
+                  cause);
+    throw cannot_start("descriptors", cause.value());
   }
 
   /// Makes a file in memory, to be read from its start.

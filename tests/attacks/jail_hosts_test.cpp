@@ -257,6 +257,7 @@ TEST_F(JailHosts, an_unusable_bubblewrap_is_named_with_a_remedy) {
       {"a bubblewrap that reports another process", [] {}, {"first process"}, true, by(liar)},
       {"no bubblewrap at the given path", [] {}, {"No such file", "apt-get install bubblewrap"}, true, by(missing)},
       {"no bubblewrap on the PATH", [] { ::setenv("PATH", "/nonexistent", 1); }, {"apt-get install bubblewrap"}},
+      {"64 descriptors", [] { limit(RLIMIT_NOFILE, 64); }, {"only 64 files open", "256 or more"}},
   };
   for (const machine& each : machines) expect(each);
 }
