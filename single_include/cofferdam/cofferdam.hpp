@@ -11431,7 +11431,13 @@ class variables : public pipeable {
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <locale>
+#include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -11449,6 +11455,39 @@ inline std::string number_text(double number) {
   std::string text(digits.data(), written.ptr);
   if (is_plain && text.find('.') == std::string::npos) text += ".0";
   return text;
+}
+
+/// Does what `number_from` does, for standard libraries without `std::from_chars` for double: libc++ before 20.
+inline std::optional<double> number_from_stream(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  const std::string_view size = text.substr(is_negative ? 1 : 0);
+  if (size == "inf" || size == "nan") {
+    const double special =
+        size == "inf" ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    return is_negative ? -special : special;
+  }
+  constexpr std::string_view first = "0123456789.";
+  if (size.empty() || first.find(size.front()) == first.npos || size.find_first_not_of("0123456789.eE+-") != size.npos)
+    return std::nullopt;
+  std::istringstream stream{std::string(text)};
+  stream.imbue(std::locale::classic());
+  double number = 0;
+  if (!(stream >> number) || stream.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
+  return number;
+}
+
+/// Parses a text that is a number as a whole: `1`, `-0.5`, `1e+16`, `inf`, `nan`. Returns no value for any other text,
+/// and for a number that a double cannot have.
+template <class Number = double>
+std::optional<Number> number_from(std::string_view text) {
+  Number number = 0;
+  if constexpr (requires(const char* at) { std::from_chars(at, at, number); }) {
+    const std::from_chars_result end = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
+    return number;
+  } else {
+    return number_from_stream(text);
+  }
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -11649,13 +11688,11 @@ inline std::optional<bytes> base64_decode(std::string_view text, base64_alphabet
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 // Converts Python values to JSON and back. Values that go into a run or come out of it are JSON. A Python value that
@@ -11783,11 +11820,9 @@ inline bool read_floats(boost::json::value& value) {
     return true;
   }
   if (!text->is_string()) return false;
-  const std::string_view digits = view_of(text->get_string());
-  double number = 0;
-  const std::from_chars_result end = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return false;
-  value = number;
+  const std::optional<double> number = number_from(view_of(text->get_string()));
+  if (!number) return false;
+  value = *number;
   mark_special_floats(value);
   return true;
 }
@@ -11804,11 +11839,10 @@ inline bool read_floats(boost::json::value& value) {
 #include <boost/json/value.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -11827,10 +11861,9 @@ inline std::string with_readable_numbers(std::string_view json) {
     } else if (json[at] == '-' || (json[at] >= '0' && json[at] <= '9')) {
       const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
       const std::string_view token = json.substr(at, end - at);
-      double number = 0;
-      if (token.find_first_of(".eE") != std::string_view::npos &&
-          std::from_chars(token.data(), token.data() + token.size(), number).ec == std::errc()) {
-        result.append(json.substr(copied, at - copied)).append(number_text(number));
+      const bool is_real = token.find_first_of(".eE") != std::string_view::npos;
+      if (const std::optional<double> number = is_real ? number_from(token) : std::nullopt) {
+        result.append(json.substr(copied, at - copied)).append(number_text(*number));
         copied = end;
       }
       at = end - 1;
@@ -39912,7 +39945,6 @@ class sse_reader {
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -40028,11 +40060,9 @@ inline bool worth_a_retry(int status, chat_errc why, const http_fields& fields) 
 }
 
 /// Parses a positive number; no value if the text is not such a number.
-inline std::optional<double> positive_number(std::string_view text) noexcept {
-  double number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number <= 0)
-    return std::nullopt;
+inline std::optional<double> positive_number(std::string_view text) {
+  const std::optional<double> number = number_from(text);
+  if (!number || !std::isfinite(*number) || *number <= 0) return std::nullopt;
   return number;
 }
 
@@ -52987,7 +53017,8 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// The version of the daemon (envd) in a sandbox. It determines which calls the daemon supports.
 class envd_version {
  public:
-  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
+  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept
+      : major_(major), minor_(minor), patch_(patch) {}
 
   /// Parses a version such as `0.5.7`, `v0.5.7` or `0.5`. Text after the numbers (`-rc1`) is ignored. Returns no value
   /// if the text does not begin with a version.
@@ -53013,11 +53044,13 @@ class envd_version {
   friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
 
   std::string text() const {
-    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
+    return std::to_string(major_) + "." + std::to_string(minor_) + "." + std::to_string(patch_);
   }
 
  private:
-  std::array<unsigned, 3> parts_;
+  unsigned major_;
+  unsigned minor_;
+  unsigned patch_;
 };
 
 /// The calls and options that a daemon supports, by its version. If the version is not known, as with services that

@@ -5,16 +5,21 @@
 #include <gtest/gtest.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace number_text_tests {
 
 namespace {
 
+using cofferdam::detail::number_from;
+using cofferdam::detail::number_from_stream;
 using cofferdam::detail::number_text;
 
 TEST(NumberText, is_what_people_write) {
@@ -64,6 +69,28 @@ TEST(NumberText, reads_back_as_the_same_number) {
     double back = 0;
     std::from_chars(text.data(), text.data() + text.size(), back);
     ASSERT_EQ(std::memcmp(&back, &number, sizeof number), 0) << text;
+    ASSERT_EQ(number_from(text), number) << text;
+    if (i % 10 == 0 && std::isnormal(number)) {
+      ASSERT_EQ(number_from_stream(text), number) << text;
+    }
+  }
+}
+
+TEST(NumberText, only_a_text_that_is_a_number_as_a_whole_is_read) {
+  for (const char* const text :
+       {"", "-", "+1", " 1", "1 ", "1,5", "0x10", "1e", "e5", "--1", "1.5.2", "in", "nano", "1e999"}) {
+    EXPECT_EQ(number_from(text), std::nullopt) << text;
+    EXPECT_EQ(number_from_stream(text), std::nullopt) << text;
+  }
+  for (const auto& [text, number] :
+       {std::pair("1", 1.0), {"-0.5", -0.5}, {".5", 0.5}, {"1e+16", 1e16}, {"2E3", 2000.0}}) {
+    EXPECT_EQ(number_from(text), number) << text;
+    EXPECT_EQ(number_from_stream(text), number) << text;
+  }
+  for (const auto read : {&number_from<>, &number_from_stream}) {
+    EXPECT_EQ(read("inf"), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(read("-inf"), -std::numeric_limits<double>::infinity());
+    EXPECT_TRUE(std::isnan(read("nan").value_or(0)));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
@@ -11,13 +12,11 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 // Converts Python values to JSON and back. Values that go into a run or come out of it are JSON. A Python value that
@@ -145,11 +144,9 @@ inline bool read_floats(boost::json::value& value) {
     return true;
   }
   if (!text->is_string()) return false;
-  const std::string_view digits = view_of(text->get_string());
-  double number = 0;
-  const std::from_chars_result end = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) return false;
-  value = number;
+  const std::optional<double> number = number_from(view_of(text->get_string()));
+  if (!number) return false;
+  value = *number;
   mark_special_floats(value);
   return true;
 }

@@ -9,11 +9,10 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -32,10 +31,9 @@ inline std::string with_readable_numbers(std::string_view json) {
     } else if (json[at] == '-' || (json[at] >= '0' && json[at] <= '9')) {
       const std::size_t end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
       const std::string_view token = json.substr(at, end - at);
-      double number = 0;
-      if (token.find_first_of(".eE") != std::string_view::npos &&
-          std::from_chars(token.data(), token.data() + token.size(), number).ec == std::errc()) {
-        result.append(json.substr(copied, at - copied)).append(number_text(number));
+      const bool is_real = token.find_first_of(".eE") != std::string_view::npos;
+      if (const std::optional<double> number = is_real ? number_from(token) : std::nullopt) {
+        result.append(json.substr(copied, at - copied)).append(number_text(*number));
         copied = end;
       }
       at = end - 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -130,11 +130,9 @@ inline bool worth_a_retry(int status, chat_errc why, const http_fields& fields) 
 }
 
 /// Parses a positive number; no value if the text is not such a number.
-inline std::optional<double> positive_number(std::string_view text) noexcept {
-  double number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(number) || number <= 0)
-    return std::nullopt;
+inline std::optional<double> positive_number(std::string_view text) {
+  const std::optional<double> number = number_from(text);
+  if (!number || !std::isfinite(*number) || *number <= 0) return std::nullopt;
   return number;
 }
 

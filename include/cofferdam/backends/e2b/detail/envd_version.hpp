@@ -16,7 +16,8 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// The version of the daemon (envd) in a sandbox. It determines which calls the daemon supports.
 class envd_version {
  public:
-  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept : parts_{major, minor, patch} {}
+  constexpr envd_version(unsigned major, unsigned minor, unsigned patch) noexcept
+      : major_(major), minor_(minor), patch_(patch) {}
 
   /// Parses a version such as `0.5.7`, `v0.5.7` or `0.5`. Text after the numbers (`-rc1`) is ignored. Returns no value
   /// if the text does not begin with a version.
@@ -42,11 +43,13 @@ class envd_version {
   friend constexpr auto operator<=>(const envd_version&, const envd_version&) noexcept = default;
 
   std::string text() const {
-    return std::to_string(parts_[0]) + "." + std::to_string(parts_[1]) + "." + std::to_string(parts_[2]);
+    return std::to_string(major_) + "." + std::to_string(minor_) + "." + std::to_string(patch_);
   }
 
  private:
-  std::array<unsigned, 3> parts_;
+  unsigned major_;
+  unsigned minor_;
+  unsigned patch_;
 };
 
 /// The calls and options that a daemon supports, by its version. If the version is not known, as with services that
