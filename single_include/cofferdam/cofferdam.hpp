@@ -8861,6 +8861,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   /// Stops opening, and destroys all objects that nobody has taken, without waiting.
   void abandon() {
     stop();
+    abandoned_ = true;
     idle_.clear();
     lost_.clear();
   }
@@ -8988,6 +8989,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   }
 
   void add(Opened opened) {
+    if (abandoned_) return;  // nobody closes it, so its destructor ends it
     if (!closing_) {
       for (waiter& each : waiting_) {
         if (each.given || each.failure) continue;
@@ -9099,6 +9101,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   std::exception_ptr first_failure_;
   std::exception_ptr last_failure_;
   bool closing_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -60697,7 +60700,9 @@ inline std::vector<std::filesystem::path> python_folders(const std::filesystem::
 /// and PATH of this program.
 inline std::vector<std::filesystem::path> host_python_folders() {
   std::vector<std::filesystem::path> found;
-  const std::filesystem::path home = host_variable("HOME");
+  std::error_code failure;
+  std::filesystem::path home = host_variable("HOME");
+  if (const std::filesystem::path real = std::filesystem::canonical(home, failure); !failure) home = real;
   std::vector<std::filesystem::path> programs{find_on_path("python3", host_variable("PATH"))};
   const std::string environment = host_variable("VIRTUAL_ENV");
   if (environment.starts_with('/')) programs.push_back(std::filesystem::path(environment) / "bin/python3");
@@ -60882,7 +60887,7 @@ class jail_plan {
     writable_.insert(writable_.end(), {"/proc", "/dev/pts", "/dev/console"});
     for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
       writable_.emplace_back(device);
-    for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
+    for (const std::filesystem::path& folder : host_python_folders()) add_python(settings, workspace, folder);
     add_mounts(settings, workspace, user);
     for (const protected_path& each : protections) add_protection(settings, workspace, each);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(settings, workspace, each);
@@ -61033,8 +61038,19 @@ class jail_plan {
     if (has_network) add_file("/etc/resolv.conf", proc_text("/etc/resolv.conf"));
   }
 
-  /// Only folders that every user can reach are shown.
-  void add_python(const std::filesystem::path& folder) {
+  /// Only folders that every user can reach are shown. A command of an earlier jail may have put a link into a folder
+  /// that it could write to: a folder in the workspace must not lead out of it.
+  void add_python(const jail_settings& settings, const std::filesystem::path& workspace,
+                  const std::filesystem::path& folder) {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(folder, failure);
+    if (failure) return;
+    const auto leads_out = [&](const std::filesystem::path& writable) {
+      return !writable.empty() && is_within(folder, writable) && !is_within(real, writable);
+    };
+    if (leads_out(workspace) || leads_out(settings.workspace)) return;
+    for (const jail_mount& each : settings.mounts)
+      if (each.is_writable && leads_out(each.path)) return;
     std::filesystem::path path;
     for (const std::filesystem::path& part : folder) {
       path /= part;
@@ -61043,7 +61059,15 @@ class jail_plan {
       if ((status.st_mode & S_IXOTH) == 0 && status.st_uid != ::geteuid()) return;
       if ((status.st_mode & S_IXOTH) == 0 && ::geteuid() == 0) return;
     }
-    show(folder.string());
+    jail_source source;
+    source.place = folder.string();
+    source.call = "the folder of python3, '" + one_line(source.place) + "'";
+    source.file = open_source(folder, folder != real);
+    const std::optional<shown_file> found = shown_file::of(source.file);
+    const std::optional<shown_file> wanted = shown_file::of(open_source(real, false));
+    if (!found || !wanted || !found->is_same_file(*wanted)) return;  // replaced meanwhile
+    show(source.place);
+    if (!is_within(folder, settings.workspace_path)) add_source(std::move(source));
   }
 
   /// Mounts the paths that the user has named, and the workspace. A later mount covers earlier ones at the same path
@@ -61901,8 +61925,28 @@ inline bytes filter_bytes(std::span<const filter_instruction> program) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+/// Returns true if only root can change a program: the program, its folder and all folders above it belong to root, and
+/// neither the group of this program nor other users can write to them. In a user namespace, files of root may belong
+/// to the overflow user. A command in a jail cannot have made such a program.
+inline bool belongs_to_root(const std::filesystem::path& program) {
+  constexpr uid_t overflow_user = 65534;
+  std::error_code failure;
+  std::filesystem::path each = std::filesystem::canonical(program, failure);
+  for (; !failure; each = each.parent_path()) {
+    struct stat status {};
+    if (::stat(each.c_str(), &status) != 0) return false;
+    const bool is_owned = status.st_uid == 0 || (status.st_uid == overflow_user && ::geteuid() != overflow_user);
+    const bool is_of_group = (status.st_mode & S_IWGRP) != 0 && status.st_gid == ::getegid() && ::geteuid() != 0;
+    if (!is_owned || is_of_group || (status.st_mode & S_IWOTH) != 0) return false;
+    if (each == each.root_path()) return true;
+  }
+  return false;
+}
+
 /// Returns the path of bubblewrap on this machine.
-/// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH.
+/// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH that only root can change. A
+///                program that others can change may come from a jail: a virtual environment in a workspace is on the
+///                PATH while it is active.
 /// \throws error{exec_errc::provider_failed} if there is none.
 inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted) {
   if (!wanted.empty()) {
@@ -61914,11 +61958,22 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
             "; name an executable file, or install the system's:" + copied_line("sudo apt-get install bubblewrap"),
         cause);
   }
-  std::filesystem::path found = find_on_path("bwrap", host_variable("PATH"));
-  if (found.empty())
-    throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
-                                                copied_line("sudo apt-get install bubblewrap"));
-  return found;
+  std::string refused;
+  for (const std::string& candidate : program_candidates("bwrap", host_variable("PATH"))) {
+    std::error_code failure;
+    if (::access(candidate.c_str(), X_OK) != 0 || !std::filesystem::is_regular_file(candidate, failure)) continue;
+    if (belongs_to_root(candidate)) return candidate;
+    if (refused.empty()) refused = candidate;
+  }
+  if (!refused.empty())
+    throw error(exec_errc::provider_failed,
+                "jail: '" + one_line(refused) +
+                    "' is not used, because users other than root can change it or a folder above it, and so perhaps a "
+                    "command in a jail; name it in the program, by jail().bubblewrap(\"" +
+                    one_line(refused) +
+                    "\"), or install the system's:" + copied_line("sudo apt-get install bubblewrap"));
+  throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
+                                              copied_line("sudo apt-get install bubblewrap"));
 }
 
 template <class = void>

@@ -262,6 +262,35 @@ TEST_F(JailHosts, an_unusable_bubblewrap_is_named_with_a_remedy) {
   for (const machine& each : machines) expect(each);
 }
 
+// A command in a jail can put a program into a virtual environment of the workspace, which is on the PATH while it is
+// active. The control names the same program, which then runs.
+TEST_F(JailHosts, a_bubblewrap_that_a_command_could_have_made_is_not_run) {
+  const std::filesystem::path ran = base_ / "ran";
+  const std::filesystem::path planted = bubblewrap("venv/bin", "echo ran >'" + ran.string() + "'; exec bwrap \"$@\"");
+  ::chmod(planted.parent_path().c_str(), 0777);
+  const auto with_path = [&](const std::string& after) {
+    return [&, after] { ::setenv("PATH", (planted.parent_path().string() + after).c_str(), 1); };
+  };
+  machine simulated;
+  simulated.name = "a planted program and the system's";
+  simulated.becomes = with_path(":/usr/bin:/bin");
+  expect(simulated);
+  EXPECT_FALSE(std::filesystem::exists(ran));
+
+  simulated.name = "a planted program alone";
+  simulated.becomes = with_path("");
+  simulated.expected = {planted.string(), "users other than root", "jail().bubblewrap("};
+  expect(simulated);
+  EXPECT_FALSE(std::filesystem::exists(ran));
+
+  simulated.name = "the control";
+  simulated.becomes = [] {};
+  simulated.changes = [&](jail& recipe) { recipe.bubblewrap(planted); };
+  simulated.expected = {};
+  expect(simulated);
+  EXPECT_TRUE(std::filesystem::exists(ran));
+}
+
 TEST_F(JailHosts, a_bubblewrap_that_is_setuid_gives_the_walls_or_an_error) {
   const std::filesystem::path own = base_ / "setuid-bwrap";
   ASSERT_EQ(std::system(("cp \"$(command -v bwrap)\" " + own.string() + " && chmod 4755 " + own.string()).c_str()), 0);

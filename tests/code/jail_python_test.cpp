@@ -74,7 +74,7 @@ class PythonInJail : public cofferdam_test::jail_fixture {
 TEST_F(PythonInJail, an_interpreter_outside_the_jail_is_an_error_with_the_line_to_add) {
   const std::string program =
       outside_.write("other/bin/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n", 0755).string();
-  outside_.make_folder("other/lib");
+  outside_.write("other/lib/python3.11/os.py", "");
   const std::string text = value_or_error(recipe(), program);
   EXPECT_NE(text.find("it is not visible in the jail"), std::string::npos) << text;
   EXPECT_NE(text.find(".mount_read_only(\"" + (outside_ / "other").string() + "\")"), std::string::npos) << text;

@@ -10,6 +10,7 @@
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_state.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
@@ -104,6 +105,24 @@ class numbered_provider {
       throw error(exec_errc::provider_failed, "the fake cannot open");
     }
     co_return numbered(of, of->opened++);
+  }
+
+  std::shared_ptr<account> of_;
+};
+
+/// A provider that opens its environment even if it is cancelled meanwhile. The first one opens at once.
+class stubborn_provider {
+ public:
+  explicit stubborn_provider(std::shared_ptr<account> of) : of_(std::move(of)) {}
+  awaitable<numbered> open() const { return open_one(of_); }
+
+ private:
+  static awaitable<numbered> open_one(std::shared_ptr<account> of) {
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    const int number = of->opening++;
+    if (number != 0) co_await rest(20ms);
+    ++of->opened;
+    co_return numbered(of, number);
   }
 
   std::shared_ptr<account> of_;
@@ -306,6 +325,20 @@ TEST(Pool, destroyed_without_close_it_ends_what_it_holds) {
   });
   EXPECT_GT(of->opened, 0);
   EXPECT_EQ(of->opened, of->destroyed_open);
+}
+
+// The provider does not end when it is cancelled, and a copy of the pool's provider keeps the state alive.
+TEST(Pool, what_opens_after_the_pool_was_destroyed_is_ended) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(stubborn_provider(of), 3);
+    std::optional opened(co_await recipe.open());
+    auto provider = opened->provider();
+    opened.reset();
+    co_await until([&] { return of->opened == 3; });
+    co_await rest(5ms);
+    EXPECT_EQ(of->destroyed_open, 3);
+  });
 }
 
 TEST(Pool, many_threads_take_from_one_pool) {

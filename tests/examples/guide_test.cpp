@@ -35,6 +35,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -179,6 +180,7 @@ awaitable<void> tell_errors_apart() {
 awaitable<void> require_walls(any_provider provider) {
   co_await with(provider, [](auto& env) -> awaitable<void> {
     command_result probe = co_await env.run_command("true");
+    if (!probe.ok()) throw std::runtime_error("the walls are not known: " + probe.summary());
     for (const isolation_kind wall : {isolation_kind::files, isolation_kind::network})
       if (probe.isolation().of(wall) == "none")
         throw std::runtime_error("no wall around " + std::string(to_string(wall)) + "; choose another backend");
@@ -327,6 +329,12 @@ TEST(Guide, refuses_to_work_without_walls) {
   EXPECT_THROW(printed(require_walls(any_provider(local()))), std::runtime_error);
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(require_walls(any_provider(sandbox()))), "");
+  try {
+    printed(require_walls(any_provider(sandbox() | allow_commands("ls"))));
+    FAIL();
+  } catch (const std::runtime_error& refused) {
+    EXPECT_TRUE(std::string_view(refused.what()).starts_with("the walls are not known")) << refused.what();
+  }
 }
 
 TEST(Guide, gives_an_agent_a_tool) {

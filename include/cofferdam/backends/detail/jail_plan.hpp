@@ -129,7 +129,7 @@ class jail_plan {
     writable_.insert(writable_.end(), {"/proc", "/dev/pts", "/dev/console"});
     for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
       writable_.emplace_back(device);
-    for (const std::filesystem::path& folder : host_python_folders()) add_python(folder);
+    for (const std::filesystem::path& folder : host_python_folders()) add_python(settings, workspace, folder);
     add_mounts(settings, workspace, user);
     for (const protected_path& each : protections) add_protection(settings, workspace, each);
     for (const std::filesystem::path& each : settings.hidden) add_hidden(settings, workspace, each);
@@ -280,8 +280,19 @@ class jail_plan {
     if (has_network) add_file("/etc/resolv.conf", proc_text("/etc/resolv.conf"));
   }
 
-  /// Only folders that every user can reach are shown.
-  void add_python(const std::filesystem::path& folder) {
+  /// Only folders that every user can reach are shown. A command of an earlier jail may have put a link into a folder
+  /// that it could write to: a folder in the workspace must not lead out of it.
+  void add_python(const jail_settings& settings, const std::filesystem::path& workspace,
+                  const std::filesystem::path& folder) {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(folder, failure);
+    if (failure) return;
+    const auto leads_out = [&](const std::filesystem::path& writable) {
+      return !writable.empty() && is_within(folder, writable) && !is_within(real, writable);
+    };
+    if (leads_out(workspace) || leads_out(settings.workspace)) return;
+    for (const jail_mount& each : settings.mounts)
+      if (each.is_writable && leads_out(each.path)) return;
     std::filesystem::path path;
     for (const std::filesystem::path& part : folder) {
       path /= part;
@@ -290,7 +301,15 @@ class jail_plan {
       if ((status.st_mode & S_IXOTH) == 0 && status.st_uid != ::geteuid()) return;
       if ((status.st_mode & S_IXOTH) == 0 && ::geteuid() == 0) return;
     }
-    show(folder.string());
+    jail_source source;
+    source.place = folder.string();
+    source.call = "the folder of python3, '" + one_line(source.place) + "'";
+    source.file = open_source(folder, folder != real);
+    const std::optional<shown_file> found = shown_file::of(source.file);
+    const std::optional<shown_file> wanted = shown_file::of(open_source(real, false));
+    if (!found || !wanted || !found->is_same_file(*wanted)) return;  // replaced meanwhile
+    show(source.place);
+    if (!is_within(folder, settings.workspace_path)) add_source(std::move(source));
   }
 
   /// Mounts the paths that the user has named, and the workspace. A later mount covers earlier ones at the same path

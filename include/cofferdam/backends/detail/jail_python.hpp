@@ -89,7 +89,9 @@ inline std::vector<std::filesystem::path> python_folders(const std::filesystem::
 /// and PATH of this program.
 inline std::vector<std::filesystem::path> host_python_folders() {
   std::vector<std::filesystem::path> found;
-  const std::filesystem::path home = host_variable("HOME");
+  std::error_code failure;
+  std::filesystem::path home = host_variable("HOME");
+  if (const std::filesystem::path real = std::filesystem::canonical(home, failure); !failure) home = real;
   std::vector<std::filesystem::path> programs{find_on_path("python3", host_variable("PATH"))};
   const std::string environment = host_variable("VIRTUAL_ENV");
   if (environment.starts_with('/')) programs.push_back(std::filesystem::path(environment) / "bin/python3");

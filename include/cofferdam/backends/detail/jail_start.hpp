@@ -53,8 +53,28 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+/// Returns true if only root can change a program: the program, its folder and all folders above it belong to root, and
+/// neither the group of this program nor other users can write to them. In a user namespace, files of root may belong
+/// to the overflow user. A command in a jail cannot have made such a program.
+inline bool belongs_to_root(const std::filesystem::path& program) {
+  constexpr uid_t overflow_user = 65534;
+  std::error_code failure;
+  std::filesystem::path each = std::filesystem::canonical(program, failure);
+  for (; !failure; each = each.parent_path()) {
+    struct stat status {};
+    if (::stat(each.c_str(), &status) != 0) return false;
+    const bool is_owned = status.st_uid == 0 || (status.st_uid == overflow_user && ::geteuid() != overflow_user);
+    const bool is_of_group = (status.st_mode & S_IWGRP) != 0 && status.st_gid == ::getegid() && ::geteuid() != 0;
+    if (!is_owned || is_of_group || (status.st_mode & S_IWOTH) != 0) return false;
+    if (each == each.root_path()) return true;
+  }
+  return false;
+}
+
 /// Returns the path of bubblewrap on this machine.
-/// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH.
+/// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH that only root can change. A
+///                program that others can change may come from a jail: a virtual environment in a workspace is on the
+///                PATH while it is active.
 /// \throws error{exec_errc::provider_failed} if there is none.
 inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted) {
   if (!wanted.empty()) {
@@ -66,11 +86,22 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
             "; name an executable file, or install the system's:" + copied_line("sudo apt-get install bubblewrap"),
         cause);
   }
-  std::filesystem::path found = find_on_path("bwrap", host_variable("PATH"));
-  if (found.empty())
-    throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
-                                                copied_line("sudo apt-get install bubblewrap"));
-  return found;
+  std::string refused;
+  for (const std::string& candidate : program_candidates("bwrap", host_variable("PATH"))) {
+    std::error_code failure;
+    if (::access(candidate.c_str(), X_OK) != 0 || !std::filesystem::is_regular_file(candidate, failure)) continue;
+    if (belongs_to_root(candidate)) return candidate;
+    if (refused.empty()) refused = candidate;
+  }
+  if (!refused.empty())
+    throw error(exec_errc::provider_failed,
+                "jail: '" + one_line(refused) +
+                    "' is not used, because users other than root can change it or a folder above it, and so perhaps a "
+                    "command in a jail; name it in the program, by jail().bubblewrap(\"" +
+                    one_line(refused) +
+                    "\"), or install the system's:" + copied_line("sudo apt-get install bubblewrap"));
+  throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
+                                              copied_line("sudo apt-get install bubblewrap"));
 }
 
 template <class = void>

@@ -119,6 +119,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   /// Stops opening, and destroys all objects that nobody has taken, without waiting.
   void abandon() {
     stop();
+    abandoned_ = true;
     idle_.clear();
     lost_.clear();
   }
@@ -246,6 +247,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   }
 
   void add(Opened opened) {
+    if (abandoned_) return;  // nobody closes it, so its destructor ends it
     if (!closing_) {
       for (waiter& each : waiting_) {
         if (each.given || each.failure) continue;
@@ -357,6 +359,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   std::exception_ptr first_failure_;
   std::exception_ptr last_failure_;
   bool closing_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
