@@ -265,7 +265,7 @@ TEST_F(JailHosts, an_unusable_bubblewrap_is_named_with_a_remedy) {
 // A command in a jail can put a program into a virtual environment of the workspace, which is on the PATH while it is
 // active. The control names the same program, which then runs.
 TEST_F(JailHosts, a_bubblewrap_that_a_command_could_have_made_is_not_run) {
-  const std::filesystem::path ran = base_ / "ran";
+  const std::filesystem::path ran = base_.make_shared_folder("out") / "ran";
   const std::filesystem::path planted = bubblewrap("venv/bin", "echo ran >'" + ran.string() + "'; exec bwrap \"$@\"");
   ::chmod(planted.parent_path().c_str(), 0777);
   const auto with_path = [&](const std::string& after) {
