@@ -169,7 +169,7 @@ class basic_jail {
   basic_jail& kill_grace(std::chrono::milliseconds time);
   /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
   basic_jail& output_grace(std::chrono::milliseconds time);
-  /// Sets the path of bubblewrap. Default: the first `bwrap` on this program's PATH.
+  /// Sets the path of bubblewrap. Default: the first `bwrap` on this program's PATH that only root can change.
   basic_jail& bubblewrap(std::filesystem::path program);
   /// Uses Landlock as if the kernel had at most this ABI; 0: not at all. For tests.
   basic_jail& landlock(unsigned abi);
