@@ -8786,8 +8786,8 @@ struct pool_numbers {
   std::size_t discarded = 0;
 };
 
-/// The state of a pool: the open objects that nobody has taken yet, and the coroutines that open more. `Opened` is an
-/// environment or a runner. All members are used on the strand `home()`, except where documented.
+/// The state of a pool: the idle objects, which are open and were not handed out, and the coroutines that open more.
+/// `Opened` is an environment or a runner. All members are used on the strand `home()`.
 template <class Opened>
 class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
  public:
@@ -8847,7 +8847,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     co_return std::move(*taken);
   }
 
-  /// Stops opening, closes all objects that nobody has taken, and waits until all this has ended.
+  /// Stops opening, closes all idle objects, and waits until all this has ended.
   static awaitable<void> close(shared self) {
     self->stop();
     while (!self->running_.empty()) co_await self->joined_.wait();
@@ -8858,7 +8858,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     while (!self->running_.empty()) co_await self->joined_.wait();
   }
 
-  /// Stops opening, and destroys all objects that nobody has taken, without waiting.
+  /// Stops opening, and destroys all idle objects, without waiting.
   void abandon() {
     stop();
     abandoned_ = true;
@@ -9124,7 +9124,7 @@ class pool_counts {
  public:
   explicit pool_counts(detail::pool_numbers numbers) noexcept : numbers_(numbers) {}
 
-  /// Returns the number of environments that are open and that nobody has taken.
+  /// Returns the number of open environments that can be handed out.
   std::size_t idle() const noexcept { return numbers_.idle; }
   /// Returns the number of environments that are opening.
   std::size_t opening() const noexcept { return numbers_.opening; }
@@ -60634,13 +60634,17 @@ inline std::string host_variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+/// Returns true if a path is an executable file.
+inline bool is_program(const std::string& path) {
+  std::error_code failure;
+  return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, failure);
+}
+
 /// Returns the first executable file with this name on a search path; empty if there is none. Relative elements of the
 /// path are skipped.
 inline std::filesystem::path find_on_path(const std::string& name, std::string_view path) {
-  std::error_code failure;
   for (const std::string& candidate : program_candidates(name, path))
-    if (::access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, failure))
-      return candidate;
+    if (is_program(candidate)) return candidate;
   return {};
 }
 
@@ -61960,8 +61964,7 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
   }
   std::string refused;
   for (const std::string& candidate : program_candidates("bwrap", host_variable("PATH"))) {
-    std::error_code failure;
-    if (::access(candidate.c_str(), X_OK) != 0 || !std::filesystem::is_regular_file(candidate, failure)) continue;
+    if (!is_program(candidate)) continue;
     if (belongs_to_root(candidate)) return candidate;
     if (refused.empty()) refused = candidate;
   }

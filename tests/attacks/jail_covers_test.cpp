@@ -56,7 +56,7 @@ class JailCovers : public cofferdam_test::jail_fixture {
     return recipe().workspace(folder).protect(".envrc").hide(folder / "secret");
   }
 
-  /// What a program outside does to a file that a jail covers.
+  /// A change that a program outside makes to a file that a jail covers.
   class change {
    public:
     const char* name;

@@ -70,7 +70,7 @@ TEST_F(JailPool, each_jail_is_new_and_nothing_is_left) {
   EXPECT_EQ(workspaces(), 0);
 }
 
-/// How often the processes have waited for something, by the kernel's count.
+/// Returns the sum of the kernel's counts of how often each process has waited for something.
 std::uint64_t waits_of(const std::vector<pid_t>& processes) {
   std::uint64_t sum = 0;
   for (const pid_t each : processes) {

@@ -6,6 +6,7 @@
 #include <cofferdam/middleware/timeout.hpp>
 
 #include "support/error_of.hpp"
+#include "support/pause.hpp"
 #include "support/run.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
@@ -13,10 +14,8 @@
 #include <asio/cancellation_state.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/thread_pool.hpp>
-#include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
 #include <gtest/gtest.h>
@@ -39,6 +38,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
+using cofferdam_test::pause_for;
 using cofferdam_test::run;
 
 /// The numbers of the fake environments, and how the provider behaves.
@@ -52,11 +52,6 @@ struct account {
   std::atomic<int> lost_number = -1;  // the environment that reports to be lost
   std::chrono::milliseconds open_time{0};
 };
-
-awaitable<void> rest(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
 
 class numbered {
  public:
@@ -74,7 +69,7 @@ class numbered {
   awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
   awaitable<void> write_file(std::string, bytes_view) { co_return; }
   awaitable<void> close() {
-    co_await rest(1ms);
+    co_await pause_for(1ms);
     if (!std::exchange(closed_, true)) ++of_->closed;
   }
   bool is_lost() const noexcept { return of_->lost_number == number_; }
@@ -99,7 +94,7 @@ class numbered_provider {
       account& of;
       ~leave() { --of.opening; }
     } at_end{*of};
-    if (of->open_time.count() != 0) co_await rest(of->open_time);
+    if (of->open_time.count() != 0) co_await pause_for(of->open_time);
     if (of->failures_left > 0) {
       --of->failures_left;
       throw error(exec_errc::provider_failed, "the fake cannot open");
@@ -120,7 +115,7 @@ class stubborn_provider {
   static awaitable<numbered> open_one(std::shared_ptr<account> of) {
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     const int number = of->opening++;
-    if (number != 0) co_await rest(20ms);
+    if (number != 0) co_await pause_for(20ms);
     ++of->opened;
     co_return numbered(of, number);
   }
@@ -130,7 +125,7 @@ class stubborn_provider {
 
 template <class Condition>
 awaitable<void> until(Condition condition) {
-  for (int i = 0; i < 5000 && !condition(); ++i) co_await rest(1ms);
+  for (int i = 0; i < 5000 && !condition(); ++i) co_await pause_for(1ms);
   EXPECT_TRUE(condition());
 }
 
@@ -258,7 +253,7 @@ TEST(Pool, closing_fails_those_who_wait_and_leaves_what_was_handed_out) {
     std::optional<error> outcome;
     const auto waits = [&]() -> awaitable<void> { outcome = co_await failure_of(provider); };
     asio::co_spawn(executor, waits(), [](const std::exception_ptr&) {});
-    co_await rest(5ms);
+    co_await pause_for(5ms);
     co_await opened.close();
     co_await opened.close();
     co_await until([&] { return outcome.has_value(); });
@@ -286,7 +281,7 @@ TEST(Pool, a_cancelled_wait_takes_no_environment_out) {
                        EXPECT_TRUE(e);
                        ended = true;
                      }));
-      co_await rest(2ms);
+      co_await pause_for(2ms);
       signal.emit(asio::cancellation_type::terminal);
       co_await until([&] { return ended; });
       co_await until([&] { return pool.counts().idle() >= 1; });
@@ -321,7 +316,7 @@ TEST(Pool, destroyed_without_close_it_ends_what_it_holds) {
     opened.reset();
     const std::optional<error> failure = co_await failure_of(provider);
     EXPECT_TRUE(failure && failure->code() == exec_errc::environment_closed);
-    co_await rest(5ms);
+    co_await pause_for(5ms);
   });
   EXPECT_GT(of->opened, 0);
   EXPECT_EQ(of->opened, of->destroyed_open);
@@ -336,7 +331,7 @@ TEST(Pool, what_opens_after_the_pool_was_destroyed_is_ended) {
     auto provider = opened->provider();
     opened.reset();
     co_await until([&] { return of->opened == 3; });
-    co_await rest(5ms);
+    co_await pause_for(5ms);
     EXPECT_EQ(of->destroyed_open, 3);
   });
 }

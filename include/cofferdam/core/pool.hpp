@@ -24,7 +24,7 @@ class pool_counts {
  public:
   explicit pool_counts(detail::pool_numbers numbers) noexcept : numbers_(numbers) {}
 
-  /// Returns the number of environments that are open and that nobody has taken.
+  /// Returns the number of open environments that can be handed out.
   std::size_t idle() const noexcept { return numbers_.idle; }
   /// Returns the number of environments that are opening.
   std::size_t opening() const noexcept { return numbers_.opening; }

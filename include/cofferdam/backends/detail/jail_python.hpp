@@ -23,13 +23,17 @@ inline std::string host_variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+/// Returns true if a path is an executable file.
+inline bool is_program(const std::string& path) {
+  std::error_code failure;
+  return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, failure);
+}
+
 /// Returns the first executable file with this name on a search path; empty if there is none. Relative elements of the
 /// path are skipped.
 inline std::filesystem::path find_on_path(const std::string& name, std::string_view path) {
-  std::error_code failure;
   for (const std::string& candidate : program_candidates(name, path))
-    if (::access(candidate.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(candidate, failure))
-      return candidate;
+    if (is_program(candidate)) return candidate;
   return {};
 }
 

@@ -88,8 +88,7 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
   }
   std::string refused;
   for (const std::string& candidate : program_candidates("bwrap", host_variable("PATH"))) {
-    std::error_code failure;
-    if (::access(candidate.c_str(), X_OK) != 0 || !std::filesystem::is_regular_file(candidate, failure)) continue;
+    if (!is_program(candidate)) continue;
     if (belongs_to_root(candidate)) return candidate;
     if (refused.empty()) refused = candidate;
   }

@@ -44,8 +44,8 @@ struct pool_numbers {
   std::size_t discarded = 0;
 };
 
-/// The state of a pool: the open objects that nobody has taken yet, and the coroutines that open more. `Opened` is an
-/// environment or a runner. All members are used on the strand `home()`, except where documented.
+/// The state of a pool: the idle objects, which are open and were not handed out, and the coroutines that open more.
+/// `Opened` is an environment or a runner. All members are used on the strand `home()`.
 template <class Opened>
 class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
  public:
@@ -105,7 +105,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     co_return std::move(*taken);
   }
 
-  /// Stops opening, closes all objects that nobody has taken, and waits until all this has ended.
+  /// Stops opening, closes all idle objects, and waits until all this has ended.
   static awaitable<void> close(shared self) {
     self->stop();
     while (!self->running_.empty()) co_await self->joined_.wait();
@@ -116,7 +116,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     while (!self->running_.empty()) co_await self->joined_.wait();
   }
 
-  /// Stops opening, and destroys all objects that nobody has taken, without waiting.
+  /// Stops opening, and destroys all idle objects, without waiting.
   void abandon() {
     stop();
     abandoned_ = true;
