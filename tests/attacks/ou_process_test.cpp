@@ -2,13 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Attacks OU-01, 02, 08, 10 and 11 of the project's catalogue of attacks: the amount, the speed and the destination
-// of a guest's output. A guest is a process that a command started. The tests check this program's memory as reported
-// by the kernel, and the host's process table.
+// of a guest's output. A guest is a process that a command started. They run over `local` and in the jail. The tests
+// check this program's memory as reported by the kernel, and the host's process table.
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/with.hpp>
 
+#include "support/attack_place.hpp"
 #include "support/census.hpp"
 #include "support/naive_runner.hpp"
 #include "support/pause.hpp"
@@ -55,6 +56,7 @@ using cofferdam::process;
 using cofferdam::shell;
 using cofferdam::stream_output;
 using cofferdam::with;
+using cofferdam_test::attack_folder;
 using cofferdam_test::census;
 using cofferdam_test::eventually;
 using cofferdam_test::guests_of;
@@ -71,13 +73,14 @@ constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 constexpr std::size_t gib = 1024 * mib;
 
-auto provider(const temporary_folder& base) {
-  return cofferdam::local().without_warning().temporary_base(base.path()).kill_grace(100ms);
-}
+class OuAttack : public cofferdam_test::attack_places {};
+INSTANTIATE_TEST_SUITE_P(Places, OuAttack, cofferdam_test::in_places("local", "jail"), cofferdam_test::place_name);
+
+auto provider(const attack_folder& base) { return base.provider(100ms, 500ms); }
 
 /// Runs a command and returns its result. `growth` becomes the peak growth of this program's memory during the run,
 /// in bytes.
-command_result result_of(const temporary_folder& base, command c, std::size_t& growth) {
+command_result result_of(const attack_folder& base, command c, std::size_t& growth) {
   const auto body = [&](auto& env) -> awaitable<command_result> {
     command_result warm_up = co_await env.run_command(shell("head -c 1M /dev/zero").keep_output(64 * kib));
     EXPECT_TRUE(warm_up.ok());
@@ -114,9 +117,9 @@ std::uint64_t printed_by_seq(std::string_view tail) {
 
 }  // namespace
 
-TEST(Attack, OU_01_gigabytes_through_a_small_cap_cost_little_memory_and_are_counted_exactly) {
+TEST_P(OuAttack, OU_01_gigabytes_through_a_small_cap_cost_little_memory_and_are_counted_exactly) {
   const std::size_t size = is_soak() ? 10 * gib : is_sanitized() ? gib / 4 : 2 * gib;
-  const temporary_folder base;
+  const attack_folder base(GetParam());
   std::size_t growth = 0;
   const auto begin = std::chrono::steady_clock::now();
   const command_result result =
@@ -138,9 +141,9 @@ TEST(Attack, OU_01_gigabytes_through_a_small_cap_cost_little_memory_and_are_coun
   }
 }
 
-TEST(Attack, OU_01_an_endless_yes_is_ended_by_its_limit_and_costs_little_memory) {
+TEST_P(OuAttack, OU_01_an_endless_yes_is_ended_by_its_limit_and_costs_little_memory) {
   const auto time = is_soak() ? 5s : 2s;
-  const temporary_folder base;
+  const attack_folder base(GetParam());
   std::size_t growth = 0;
   const command_result result = result_of(base, argv("yes").keep_output(64 * kib).timeout(time), growth);
   std::cout << result.out().total() / mib << " MiB in " << time.count() << " s; memory grew by " << kibibytes(growth)
@@ -154,8 +157,8 @@ TEST(Attack, OU_01_an_endless_yes_is_ended_by_its_limit_and_costs_little_memory)
   }
 }
 
-TEST(Attack, OU_01_the_total_of_an_output_that_was_cut_off_anywhere_is_exact) {
-  const temporary_folder base;
+TEST_P(OuAttack, OU_01_the_total_of_an_output_that_was_cut_off_anywhere_is_exact) {
+  const attack_folder base(GetParam());
   std::size_t growth = 0;
   const command_result result =
       result_of(base, argv("seq", "1", "99999999999").keep_output(64 * kib).timeout(1s), growth);
@@ -175,9 +178,9 @@ TEST(Attack, OU_01_control_reading_all_of_it_costs_all_of_it) {
   }
 }
 
-TEST(Attack, OU_02_both_streams_flooded_at_once_are_both_exact) {
+TEST_P(OuAttack, OU_02_both_streams_flooded_at_once_are_both_exact) {
   const std::size_t size = is_soak() ? gib : is_sanitized() ? 64 * mib : 256 * mib;
-  const temporary_folder base;
+  const attack_folder base(GetParam());
   std::size_t growth = 0;
   const command_result result = result_of(
       base,
@@ -217,8 +220,8 @@ std::string partial_output(const std::exception_ptr& failure, exec_errc expected
 
 }  // namespace
 
-TEST(Attack, OU_08_what_had_come_before_a_timeout_or_a_crash_is_kept_with_the_reason) {
-  const temporary_folder base;
+TEST_P(OuAttack, OU_08_what_had_come_before_a_timeout_or_a_crash_is_kept_with_the_reason) {
+  const attack_folder base(GetParam());
   std::size_t growth = 0;
   const command_result by_time =
       result_of(base, shell("echo out; echo err >&2; printf half; sleep 60").timeout(300ms), growth);
@@ -232,10 +235,11 @@ TEST(Attack, OU_08_what_had_come_before_a_timeout_or_a_crash_is_kept_with_the_re
   EXPECT_EQ(by_crash.err().text(), "err\n");
 }
 
-TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_the_reason) {
-  const temporary_folder base;
+TEST_P(OuAttack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_the_reason) {
+  const attack_folder base(GetParam());
   for (const bool cancelled : {true, false}) {
     std::exception_ptr caught;
+    std::filesystem::remove(base.workspace() / "printed");
     run([&]() -> awaitable<void> {
       const auto body = [&](auto& env) -> awaitable<void> {
         asio::cancellation_signal cancel;
@@ -248,7 +252,7 @@ TEST(Attack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_with_t
                          caught = failure;
                          done = true;
                        }));
-        while (!std::filesystem::exists(env.workspace() / "printed")) co_await pause_for(2ms);
+        while (!std::filesystem::exists(base.workspace() / "printed")) co_await pause_for(2ms);
         if (cancelled)
           cancel.emit(asio::cancellation_type::terminal);
         else
@@ -270,8 +274,8 @@ TEST(Attack, OU_08_control_a_first_attempt_has_nothing_to_show) {
   naive.wait();
 }
 
-TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
-  const temporary_folder base;
+TEST_P(OuAttack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
+  const attack_folder base(GetParam());
   const std::size_t size = 32 * mib;
   std::uint64_t received = 0;
   std::size_t growth = 0;
@@ -312,8 +316,8 @@ TEST(Attack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) {
   }
 }
 
-TEST(Attack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
-  const temporary_folder base;
+TEST_P(OuAttack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
+  const attack_folder base(GetParam());
   const auto body = [&](auto& env) -> awaitable<void> {
     // The first wait opens the descriptors of the event loop, which would otherwise change the count.
     co_await pause_for(1ms);

@@ -335,6 +335,10 @@ class basic_jail_place {
     wanted.commands.isolation = std::make_shared<const isolation_report>(place.isolation());
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
+    if (start.user().is_other) {
+      wanted.pipe_uid = start.user().uid;
+      wanted.pipe_gid = start.user().gid;
+    }
     wanted.limits = settings->limits.for_each_process(place.group_.get());
     const auto watch = std::make_shared<jail_limit_watch>(settings->limits, place.group_);
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -45,6 +47,13 @@ class command_pipes {
     theirs_[2] = std::move(err.write_end);
     request.output = theirs_[1].get();
     request.error = theirs_[2].get();
+  }
+
+  /// Makes the pipes the property of another user, so that a command of this user can open /dev/stdout and /dev/stderr.
+  /// If this program may not do that, the pipes stay its own; they work, but only as open descriptors.
+  void give_to(uid_t uid, gid_t gid) noexcept {
+    for (const unique_fd& each : theirs_)
+      if (each) static_cast<void>(::fchown(each.get(), uid, gid) == 0);
   }
 
   /// This program's ends of the pipes or of the terminal. `input` is empty if the command has no input; `error` is

@@ -196,6 +196,16 @@ TYPED_TEST_P(command_conformance, a_command_without_input_does_not_wait_for_any)
   });
 }
 
+TYPED_TEST_P(command_conformance, the_standard_streams_can_be_opened_by_name) {
+  this->with([](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command(
+        shell("cat < /dev/stdin > /dev/stdout; echo error > /dev/stderr; echo more | tee /dev/stderr")
+            .input("input\n"));
+    EXPECT_EQ(result.out().text(), "input\nmore\n");
+    EXPECT_EQ(result.err().text(), "error\nmore\n");
+  });
+}
+
 TYPED_TEST_P(command_conformance, variables_arrive_whatever_is_in_them) {
   this->with([](auto& env) -> awaitable<void> {
     for (const std::string value : {"plain", "", "two words", "a\nline", "'\"`$(id)\\", "\xC3\xA9", "=x="}) {
@@ -497,7 +507,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     the_default_cap_is_a_mebibyte_a_stream, keeping_nothing_still_counts, a_mebibyte_on_both_outputs_at_once_is_exact,
     input_arrives_and_ends, eight_mebibytes_of_input_arrive,
     input_and_output_bigger_than_any_pipe_do_not_block_each_other, input_that_nobody_reads_does_no_harm,
-    empty_input_is_an_end_at_once, a_command_without_input_does_not_wait_for_any, variables_arrive_whatever_is_in_them,
+    empty_input_is_an_end_at_once, a_command_without_input_does_not_wait_for_any,
+    the_standard_streams_can_be_opened_by_name, variables_arrive_whatever_is_in_them,
     a_variable_of_one_command_is_not_seen_by_the_next, the_host_program_s_variables_do_not_leak,
     path_home_and_tmpdir_are_usable, a_command_starts_in_the_workspace,
     a_working_directory_is_relative_to_the_workspace, a_wrong_working_directory_is_an_error_and_nothing_runs,

@@ -260,8 +260,29 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   close_fd(directory);
 }
 
+/// Makes new pipes and terminals the property of a user and a group until its destruction. A command can open
+/// /dev/stderr only if it belongs to the command's user. Without the right to do this, nothing changes.
+class pipe_owner {
+ public:
+  pipe_owner(u32 uid, u32 gid) {
+    if (gid != wire::keep_id) gid_ = static_cast<u32>(kernel(__NR_setfsgid, gid));
+    if (uid != wire::keep_id) uid_ = static_cast<u32>(kernel(__NR_setfsuid, uid));
+  }
+  pipe_owner(const pipe_owner&) = delete;
+  pipe_owner& operator=(const pipe_owner&) = delete;
+  ~pipe_owner() {
+    if (uid_ != wire::keep_id) kernel(__NR_setfsuid, uid_);
+    if (gid_ != wire::keep_id) kernel(__NR_setfsgid, gid_);
+  }
+
+ private:
+  u32 uid_ = wire::keep_id;
+  u32 gid_ = wire::keep_id;
+};
+
 /// Makes the pipes or the terminal of a job. On failure reports `failed` to the host and returns false.
 bool warden::make_pipes(job& one, int* standard, const spawn_head& head) {
+  const pipe_owner owner(files_uid_, files_gid_);
   if ((one.flags & wire::spawn_terminal) != 0) {
     const int master = open_at(at_fdcwd, "/dev/ptmx", o_rdwr | o_noctty | o_nonblock);
     long result = master;
