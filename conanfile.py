@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Conan 2 recipe: `conan create .`
+"""Conan 2 recipe: `conan create . -s compiler.cppstd=20`
 
 CMake consumers get the project's own CMake configuration: find_package(cofferdam), with the targets cofferdam::core,
 cofferdam::cofferdam and cofferdam::compiled. The components below have the same names, for all other generators.
@@ -63,7 +63,10 @@ class CofferdamConan(ConanFile):
         if self.settings.os != "Linux":
             raise ConanInvalidConfiguration(f"cofferdam runs on Linux, not on {self.settings.os}")
         if self.settings.get_safe("compiler.cppstd"):
-            check_min_cppstd(self, 20)
+            try:
+                check_min_cppstd(self, 20)
+            except ConanInvalidConfiguration as error:
+                raise ConanInvalidConfiguration(f"cofferdam needs C++20: add -s compiler.cppstd=20 ({error})") from error
         compiler = str(self.settings.compiler)
         if compiler not in OLDEST_COMPILERS:
             raise ConanInvalidConfiguration(f"cofferdam needs gcc or clang, not {compiler}")

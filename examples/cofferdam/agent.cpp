@@ -16,6 +16,7 @@
 #include "subcommands.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -76,8 +77,17 @@ awaitable<std::string> today() {
   co_return text;
 }
 
+/// Returns true if a variable names a server, or contains a key for the usual one.
+bool has_model_variable() {
+  for (const char* const name : {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_CUSTOM_HEADERS", "OPENROUTER_API_KEY"})
+    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return true;
+  return false;
+}
+
 awaitable<int> work(agent_options chosen) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
+  if (chosen.base_url.empty() && !has_model_variable())
+    refuse("agent needs an API key in the environment variable OPENAI_API_KEY, or a server: --base-url URL");
   chat_completions_options options(chosen.model);
   if (!chosen.base_url.empty()) options.base_url(chosen.base_url).key_from_environment();
   agent helper(chat_completions_client(executor, options));
@@ -104,7 +114,6 @@ awaitable<int> work(agent_options chosen) {
 }  // namespace
 
 int run_agent(std::vector<std::string> words) {
-  if (words.empty()) words.push_back("--help");
   const std::optional<agent_options> chosen = parse_agent(std::move(words));
   if (!chosen) return 0;
   session used;

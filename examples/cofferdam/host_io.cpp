@@ -129,8 +129,9 @@ awaitable<bool> host_stream::write(bytes_view data) {
   const long result = co_await perform(job);
   if (result == 0) co_return true;
   if (result == woken || result == -EPIPE || result == -EBADF) co_return false;
-  throw error(exec_errc::io_error, "the output cannot be written to descriptor " + std::to_string(descriptor_),
-              std::error_code(static_cast<int>(-result), std::generic_category()));
+  const std::error_code cause(static_cast<int>(-result), std::generic_category());
+  const std::string name = descriptor_ == STDERR_FILENO ? "standard error" : "standard output";
+  throw error(exec_errc::io_error, name + " cannot be written: " + cause.message(), cause);
 }
 
 }  // namespace program

@@ -36,27 +36,26 @@ int run_man(std::vector<std::string> words) {
   return 0;
 }
 
-/// A subcommand: its name, its function, and the exit status if the function throws.
+/// A subcommand: its name and its function.
 class entry {
  public:
   std::string_view name;
   int (*run)(std::vector<std::string>);
-  int failure;
 };
 
 constexpr std::array<entry, 9> subcommands{{
-    {"run", run_command, status_own_failure},
-    {"shell", run_shell, status_own_failure},
-    {"python", run_python, status_own_failure},
-    {"mcp", [](std::vector<std::string> words) { return run_mcp("cofferdam mcp", std::move(words)); }, 1},
-    {"serve", run_serve, 1},
-    {"agent", run_agent, 1},
-    {"doctor", run_doctor, 1},
-    {"completion", run_completion, status_own_failure},
-    {"man", run_man, status_own_failure},
+    {"run", run_command},
+    {"shell", run_shell},
+    {"python", run_python},
+    {"mcp", [](std::vector<std::string> words) { return run_mcp("cofferdam mcp", std::move(words)); }},
+    {"serve", run_serve},
+    {"agent", run_agent},
+    {"doctor", run_doctor},
+    {"completion", run_completion},
+    {"man", run_man},
 }};
 
-int run_program(std::vector<std::string> words, int& failure) {
+int run_program(std::vector<std::string> words) {
   const std::string name = words.empty() ? "--help" : words.front();
   if (name == "--help" || name == "-h" || name == "help") {
     std::cout << help_text("cofferdam", all_pages().front());
@@ -68,9 +67,7 @@ int run_program(std::vector<std::string> words, int& failure) {
   }
   words.erase(words.begin());
   for (const entry& each : subcommands) {
-    if (each.name != name) continue;
-    failure = each.failure;
-    return each.run(std::move(words));
+    if (each.name == name) return each.run(std::move(words));
   }
   throw usage_error("\"" + cofferdam::one_line(name, 60) + "\" is no subcommand");
 }
@@ -78,12 +75,13 @@ int run_program(std::vector<std::string> words, int& failure) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  int failure = status_own_failure;
+  checked_output output;
   try {
-    return run_program(std::vector<std::string>(arguments + 1, arguments + count), failure);
+    const int status = run_program(std::vector<std::string>(arguments + 1, arguments + count));
+    return output.finish(status);
   } catch (const std::exception& wrong) {
     restore_terminal();
     complain(wrong.what());
   }
-  return failure;
+  return status_own_failure;
 }

@@ -12,10 +12,12 @@
 
 int main(int count, char** arguments) {
   program::set_program_name("cofferdam-mcp");
+  program::checked_output output;
   try {
-    return program::run_mcp("cofferdam-mcp", std::vector<std::string>(arguments + 1, arguments + count));
+    const int status = program::run_mcp("cofferdam-mcp", std::vector<std::string>(arguments + 1, arguments + count));
+    return output.finish(status);
   } catch (const std::exception& wrong) {
     program::complain(wrong.what());
   }
-  return 1;
+  return program::status_own_failure;
 }

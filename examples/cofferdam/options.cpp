@@ -68,7 +68,8 @@ std::uint64_t parse_size(const std::string& text) {
 }
 
 /// Parses a time: a number of seconds, or a number with one of the units ms, s, m and h.
-std::chrono::milliseconds parse_time(const std::string& text) {
+/// \param without  the limit if the option is left out, for the message.
+std::chrono::milliseconds parse_time(const std::string& text, const char* without) {
   double number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string unit(end, text.data() + text.size());
@@ -79,7 +80,8 @@ std::chrono::milliseconds parse_time(const std::string& text) {
   if (unit == "h") unit_size = 3'600'000;
   const double time = std::round(number * unit_size);
   if (problem != std::errc() || !(time >= 1) || !(time <= 7 * 24 * 3'600'000.0))
-    refuse("--timeout must be a number of seconds, or a time such as 500ms, 2m or 1h, of at most a week");
+    refuse("--timeout needs a time from 1ms to a week, such as 30 (seconds), 500ms, 2m or 1h, not \"" +
+           one_line(text, 60) + "\"; without --timeout, " + without);
   return std::chrono::milliseconds(static_cast<std::int64_t>(time));
 }
 
@@ -204,29 +206,29 @@ void add_work(CLI::App& app, raw_work& raw, bool has_pyodide) {
   add_place(app, raw.place, has_pyodide);
   add_several(
       app, "--input", raw.inputs, "HOST[:GUEST]", files_in_and_out,
-      "Copies a file, a folder or the matches of a pattern of this machine into the workspace before the start. "
-      "GUEST is the name of the file there, or the folder for the files; without it they keep their own names. "
-      "May be given several times.");
+      "Copies a file, a folder or the files that match a pattern from this machine into the workspace before the "
+      "start. GUEST is the new name of the file, or the folder for the files. Default: their own names. May be given "
+      "several times.");
   add_several(
       app, "--output", raw.outputs, "GUEST[:HOST]", files_in_and_out,
-      "Copies a file, a folder or the matches of a pattern of the workspace to this machine after the end, even "
-      "if the command has failed. HOST is the name of the file here if GUEST is one file and HOST is no "
-      "folder. Otherwise the files keep their paths, in the folder HOST or in the current one. May be given "
-      "several times.");
-  add_one(
-      app, "--timeout", raw.timeout, "TIME", how_it_runs,
-      "Ends everything after this time, in seconds or as 500ms, 2m, 1h; the status is then 124. Without it there is "
-      "no limit.");
-  add_several(app, "--env", raw.variables, "NAME[=VALUE]", how_it_runs,
-              "Sets an environment variable. Without a value, the variable has the value that it has here. Other "
-              "variables of yours are not visible inside. May be given several times.");
+      "Copies a file, a folder or the files that match a pattern from the workspace to this machine after the end, "
+      "even if the command failed. If GUEST is one file and HOST is not a folder, HOST is the new name of the file. "
+      "Otherwise the files keep their paths below the folder HOST. Default: the current folder. May be given several "
+      "times.");
+  add_one(app, "--timeout", raw.timeout, "TIME", how_it_runs,
+          "Ends the command and everything that it started after this time, in seconds or as 500ms, 2m or 1h. The exit "
+          "status is then 124. Default: no limit.");
+  add_several(
+      app, "--env", raw.variables, "NAME[=VALUE]", how_it_runs,
+      "Sets an environment variable. Default for VALUE: the value that the variable has on this machine. No other "
+      "variable of this machine is visible to the command. May be given several times.");
   add_one(app, "--workdir", raw.working_directory, "GUEST", how_it_runs,
-          "Starts in this directory of the workspace instead of the workspace itself.");
+          "Starts the command in this directory of the workspace. Default: the workspace itself.");
 }
 
 void add_quiet(CLI::App& app, bool& quiet) {
   add_flag(app, "-q,--quiet", quiet, others,
-           "Shows no progress. Without it, a bar on a terminal shows what is pulled, built and copied.");
+           "Shows no progress bar. Default: a terminal shows the progress of pulls, builds and copies.");
 }
 
 work_options work_of(const raw_work& raw, bool has_pyodide) {
@@ -246,24 +248,29 @@ work_options work_of(const raw_work& raw, bool has_pyodide) {
       refuse("--env " + one_line(name) + ": this variable is not set here; write --env " + one_line(name) + "=VALUE");
     }
   }
-  if (!raw.timeout.empty()) work.timeout = parse_time(raw.timeout);
+  if (!raw.timeout.empty()) work.timeout = parse_time(raw.timeout, "there is no limit");
   work.working_directory = raw.working_directory;
   work.quiet = raw.quiet;
   return work;
 }
 
 constexpr const char* allow_text =
-    "Runs only commands that this regular expression matches as a whole, without a shell. May be given several times.";
+    "Runs only commands that match this regular expression as a whole, and runs them without a shell. May be given "
+    "several times: a command then needs one match.";
 constexpr const char* guards_text =
     "Checks Python code before it runs: syntax, patterns, imports:NAME:NAME..., separated by commas. Guards advise the "
     "author of the code; they do not isolate.";
 
 const std::vector<std::string> exit_statuses = {
-    "The status is that of the command. Further: 128+N if signal N ended the command, 124 if it ran into --timeout, "
-    "125 if cofferdam itself failed, 126 if the command was refused or could not be executed, 127 if there is no such "
+    "The status of the command. 124 if the command reached --timeout, 125 if cofferdam itself failed, 126 if the "
+    "command was refused or could not be executed, 127 if the command does not exist, 128+N if signal N ended the "
     "command.",
-    "^C asks the command to end (SIGINT). A second ^C, SIGTERM and SIGHUP end it with all that it started. Nothing is "
-    "left either way, even if cofferdam is killed."};
+    "^C asks the command to end (SIGINT). A second ^C, SIGTERM or SIGHUP ends the command and everything that it "
+    "started. No process is left, even if cofferdam is killed."};
+
+/// The exit statuses of the subcommands that do not run one command.
+const std::string failure_status =
+    "125 if cofferdam itself failed, for example because of a wrong option; 128+N if signal N ended cofferdam.";
 
 // ---- the parser ----
 
@@ -317,7 +324,8 @@ class subcommand {
     const CLI::Option* const option = std::as_const(*app_).get_option_no_throw(name);
     return option != nullptr && option->get_expected_min() > 0;
   }
-  bool has_option(const std::string& name) const { return std::as_const(*app_).get_option_no_throw(name) != nullptr; }
+  /// Returns true if the words that `parse` has read contain the option.
+  bool has_been_given(const std::string& name) const { return app_->count(name) != 0; }
 
   /// Removes the command from the words: all that follows the options, or `--`.
   std::vector<std::string> take_command(std::vector<std::string>& words) const {
@@ -380,14 +388,16 @@ subcommand describe_run(raw_run& raw) {
                        {"cofferdam run [OPTION...] [--] COMMAND [ARGUMENT...]", "cofferdam run [OPTION...] -c LINE"});
   add_work(described.app(), raw.work, false);
   add_one(described.app(), "-c,--line", raw.line, "LINE", how_it_runs,
-          "Runs this line of the shell inside, instead of COMMAND.");
+          "Runs this line in the shell of the provider, instead of COMMAND.");
   add_several(described.app(), "--allow", raw.allow, "PATTERN", what_may_run, allow_text);
   add_flag(described.app(), "--json", raw.json, others,
            "Prints one JSON object at the end instead of the output: status, exit_code, signal, error, reason, stdout, "
-           "stderr, times, memory, isolation and the copied files.");
+           "stderr, times, memory, the copied files and isolation (null if --allow refused the command). If "
+           "stdout_truncated "
+           "is true, the middle of stdout is missing, and stdout_bytes is the full size; likewise for stderr.");
   add_quiet(described.app(), raw.work.quiet);
   described.finish();
-  described.note("", {"Standard input is passed on; output is passed on byte for byte."});
+  described.note("", {"Standard input and both outputs are passed on byte for byte."});
   described.note("EXIT STATUS", exit_statuses);
   described.note(
       "EXAMPLES",
@@ -406,8 +416,8 @@ subcommand describe_shell(raw_run& raw) {
   add_quiet(described.app(), raw.work.quiet);
   described.finish();
   described.note("",
-                 {"Keys go to the program inside, ^C and ^Z too, and the size of the terminal follows this one. exit "
-                  "or ^D ends the shell, and with it all that it started. TERM is passed on."});
+                 {"All keys go to the program, ^C and ^Z too. The program sees the size of this terminal, also after a "
+                  "change, and the variable TERM. exit or ^D ends the shell and everything that it started."});
   described.note("EXIT STATUS", {exit_statuses.front()});
   described.note("EXAMPLES", {"  cofferdam shell\n  cofferdam shell --workspace . --network host -- python3 -q"});
   return described;
@@ -428,36 +438,45 @@ run_options run_of(const raw_run& raw, std::vector<std::string> words) {
 struct raw_python {
   raw_work work;
   std::string interpreter = "python3";
+  std::string code;
   std::string guards;
   std::vector<std::string> packages;
   bool json = false;
 };
 
 subcommand describe_python(raw_python& raw) {
-  subcommand described("python", "runs Python code behind a wall, and prints the value of its last expression",
-                       {"cofferdam python [OPTION...] FILE [ARGUMENT...]", "cofferdam python [OPTION...] - < FILE"});
+  subcommand described(
+      "python", "runs Python code behind a wall, and prints the value of its last expression",
+      {"cofferdam python [OPTION...] FILE [ARGUMENT...]", "cofferdam python [OPTION...] -c CODE [ARGUMENT...]",
+       "cofferdam python [OPTION...] - [ARGUMENT...] < FILE"});
   add_work(described.app(), raw.work, true);
+  add_one(described.app(), "-c,--code", raw.code, "CODE", how_it_runs, "Runs this code instead of a FILE.");
   add_one(described.app(), "--python", raw.interpreter, "PROGRAM", how_it_runs,
-          "Uses this interpreter of the place (python3).");
+          "Uses this interpreter of the provider (default: python3). Not for pyodide.");
   add_several(
       described.app(), "--package", raw.packages, "NAME", how_it_runs,
-      "Installs a package with pip first. That needs a network, as with --network. May be given several times.");
+      "Installs a package with pip first, which needs a network (see --network). Not for pyodide. May be given several "
+      "times.");
   add_one(described.app(), "--guards", raw.guards, "LIST", what_may_run, guards_text);
   add_flag(described.app(), "--json", raw.json, others,
            "Prints one JSON object at the end instead of the output: status, exit_code, error, value, stdout, stderr, "
-           "displays, files and the exception.");
+           "displays, files, the exception and isolation (null if a guard refused the code). If "
+           "stdout_truncated is true, the middle of stdout is missing, and stdout_bytes is the full size; likewise for "
+           "stderr.");
   add_quiet(described.app(), raw.work.quiet);
   described.finish();
   described.note("",
-                 {"Output is passed on as it arrives. What the code displays follows as text, and last the value of "
-                  "its last expression, unless it is None. Standard input of the code is empty."});
+                 {"Output is passed on as it arrives. Displayed objects are printed as text. The value of the last "
+                  "expression is printed at the end, unless it is None. Standard input of the code is empty. sys.argv "
+                  "is FILE, -c or -, and the arguments."});
   described.note(
       "EXIT STATUS",
-      {"0 if the code ended well, 1 after an exception, and the status of sys.exit. Further: 128+N if signal "
-       "N ended the code, 124 if it ran into --timeout, 125 if cofferdam itself failed, 126 if a guard "
-       "refused the code.",
+      {"0 if the code ended without an exception, 1 after an exception, or the status of sys.exit. 124 if the code "
+       "reached --timeout, 125 if cofferdam itself failed, 126 if a guard refused the code, 128+N if signal N ended "
+       "the code.",
        exit_statuses.back()});
-  described.note("EXAMPLES", {"  echo '6 * 7' | cofferdam python -\n"
+  described.note("EXAMPLES", {"  cofferdam python -c 'print(6 * 7)'\n"
+                              "  echo '6 * 7' | cofferdam python -\n"
                               "  cofferdam python --input data.csv --guards syntax,imports:csv:statistics mean.py\n"
                               "  cofferdam python --provider docker --network bridge --package numpy solve.py"});
   return described;
@@ -499,8 +518,9 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
           "for pyodide.");
   add_several(
       app, "--allow", raw.allow, "PATTERN", what_may_run,
-      "Runs only commands that this regular expression matches as a whole, without a shell. May be given several "
-      "times. This switches run_python off. To keep it, add --python and a pattern that lets Python start, such "
+      "Runs only commands that match this regular expression as a whole, and runs them without a shell. May be given "
+      "several times: a command then needs one match. This switches run_python off. To keep it, add --python and a "
+      "pattern that lets Python start, such "
       "as python3 (.|\\n)*; such a pattern allows everything.");
   app.add_flag("--python{python3}", raw.python, "Offers run_python with this interpreter (python3; on by default).")
       ->type_name("PROGRAM")
@@ -554,7 +574,8 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
        "It leaves no core dump, and only root can attach a debugger to it.",
        "SIGTERM and ^C close all environments, and end the program within 10 seconds. If something could not be "
        "closed, "
-       "the exit status is 1 and the details are on standard error. A second signal ends the program at once."});
+       "the exit status is 125 and the details are on standard error. A second signal ends the program at once."});
+  described.note("EXIT STATUS", {"0 after ^C, SIGTERM or the end of standard input. " + failure_status});
   return described;
 }
 
@@ -563,9 +584,10 @@ subcommand describe_doctor(raw_mcp& raw) {
                        {"cofferdam doctor [OPTION...]"});
   add_place(described.app(), raw.place, true);
   described.finish();
-  described.note("EXIT STATUS",
-                 {"0 if the provider works here (the jail, unless --provider names another one), otherwise "
-                  "1."});
+  described.note(
+      "EXIT STATUS",
+      {"0 if the provider works on this machine (the jail, unless --provider names another one), 1 if it does not.",
+       failure_status});
   return described;
 }
 
@@ -640,7 +662,7 @@ mcp_options mcp_of(const raw_mcp& raw) {
   }
   if (raw.no_python) options.python_wanted = false;
   if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
-  if (!raw.timeout.empty()) options.timeout = parse_time(raw.timeout);
+  if (!raw.timeout.empty()) options.timeout = parse_time(raw.timeout, "the limit is 120 seconds");
   if (!raw.stdio) options.http = raw.http;
   options.token_file = raw.token_file;
   options.no_token = raw.no_token;
@@ -670,17 +692,19 @@ subcommand describe_serve(raw_serve& raw) {
   add_one(app, "--memory", raw.place.memory, "SIZE", where_commands_run,
           "Limits the memory of each sandbox, as in 512m or 2g. For jail and docker.");
   add_flag(app, "--allow-host-paths", raw.allow_host_paths, where_commands_run,
-           "Accepts that with --provider local the absolute paths of commands are those of this machine.");
-  add_one(app, "--port", raw.port, "PORT", who_is_served,
-          "Listens on this port of 127.0.0.1; 0: any free port. Default: the environment variable PORT, else 3000.");
+           "Confirms that with --provider local, absolute paths in commands are paths of this machine.");
+  add_one(
+      app, "--port", raw.port, "PORT", who_is_served,
+      "Listens on this port of 127.0.0.1; 0: any free port. Default: the environment variable PORT, otherwise 3000.");
   described.finish();
-  described.note("",
-                 {"The program makes a key for this run and prints the three variables that a client needs, "
-                  "E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY, as a line for a shell. It serves until ^C, also the "
-                  "code interpreter's SDK.",
-                  "SIGTERM and ^C end the program within 10 s. The program is undumpable: other programs of your "
-                  "user cannot read its memory and its key, it leaves no core dump, and only root can attach a "
-                  "debugger to it."});
+  described.note(
+      "", {"The program generates a key for this run, and prints a line for a shell that sets the variables of the "
+           "client: E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY. It also serves the SDK of the code interpreter. "
+           "It serves until ^C.",
+           "SIGTERM and ^C end the program within 10 s. The program is undumpable: other programs of your "
+           "user cannot read its memory and its key, it leaves no core dump, and only root can attach a "
+           "debugger to it."});
+  described.note("EXIT STATUS", {"0 after ^C or SIGTERM. " + failure_status});
   described.note("EXAMPLE",
                  {"  cofferdam serve\n"
                   "  export E2B_API_URL=http://127.0.0.1:3000 ...   (the line that it prints)\n"
@@ -706,17 +730,19 @@ subcommand describe_agent(raw_agent& raw) {
   app.add_option("task", raw.task)->group("");
   add_place(app, raw.place, false);
   add_several(app, "--input", raw.inputs, "FILE", files_in_and_out,
-              "Copies a file, a folder or the matches of a pattern into the workspace before the start. May be given "
-              "several times.");
+              "Copies a file, a folder or the files that match a pattern into the workspace before the start. May be "
+              "given several times.");
   add_one(app, "--output", raw.output, "DIR", files_in_and_out,
-          "Saves finished files in this folder (agent-output); unfinished work goes to DIR/unfinished.");
+          "Saves the files of finished work in this folder, and those of unfinished work in DIR/unfinished. Default: "
+          "agent-output.");
   add_one(app, "--base-url", raw.base_url, "URL", "THE MODEL",
-          "Uses an OpenAI-compatible server (default: OPENAI_BASE_URL, or OpenAI itself).");
-  add_one(app, "--model", raw.model, "NAME", "THE MODEL", "Chooses the model (gpt-5-mini).");
-  add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL", "Limits the number of turns (30).");
+          "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI.");
+  add_one(app, "--model", raw.model, "NAME", "THE MODEL", "Chooses the model. Default: gpt-5-mini.");
+  add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL", "Limits the number of turns. Default: 30.");
   add_quiet(app, raw.quiet);
   described.finish();
   described.note("", {"The API key is read from the environment variable OPENAI_API_KEY."});
+  described.note("EXIT STATUS", {"0 if the model finished the task, 1 if it did not. " + failure_status});
   return described;
 }
 
@@ -746,7 +772,7 @@ std::optional<run_options> parse_run(std::vector<std::string> words) {
   subcommand described = describe_run(raw);
   std::vector<std::string> command = described.take_command(words);
   if (!described.parse(std::move(words))) return std::nullopt;
-  if (raw.line.empty() == command.empty()) refuse("run needs a COMMAND, or a line of the shell after -c");
+  if (raw.line.empty() == command.empty()) refuse("run needs either a COMMAND, or a line for the shell after -c");
   return run_of(raw, std::move(command));
 }
 
@@ -763,8 +789,12 @@ std::optional<python_options> parse_python(std::vector<std::string> words) {
   subcommand described = describe_python(raw);
   std::vector<std::string> command = described.take_command(words);
   if (!described.parse(std::move(words))) return std::nullopt;
-  if (command.empty()) refuse("python needs a FILE, or - for standard input");
   python_options options;
+  if (described.has_been_given("--code")) {
+    options.code = raw.code;
+    command.insert(command.begin(), "-c");
+  }
+  if (command.empty()) refuse("python needs a FILE, - for standard input, or -c CODE");
   options.work = work_of(raw.work, true);
   options.interpreter = raw.interpreter;
   if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
@@ -812,7 +842,7 @@ std::optional<agent_options> parse_agent(std::vector<std::string> words) {
   agent_options options;
   options.place = place_of(raw.place, false);
   for (const std::string& word : raw.task) options.task += (options.task.empty() ? "" : " ") + word;
-  if (options.task.empty()) refuse("agent needs a TASK");
+  if (options.task.empty()) refuse("agent needs a TASK; usage: cofferdam agent [OPTION...] TASK");
   options.inputs = raw.inputs;
   options.output = raw.output;
   options.base_url = raw.base_url;
@@ -826,7 +856,7 @@ std::optional<std::string> parse_completion(std::vector<std::string> words) {
   std::string shell;
   subcommand described = describe_completion(shell);
   if (!described.parse(std::move(words))) return std::nullopt;
-  if (shell.empty()) refuse("completion needs the name of a shell: bash, zsh or fish");
+  if (shell.empty()) refuse("completion needs the name of a shell; usage: cofferdam completion bash|zsh|fish");
   return shell;
 }
 
@@ -866,6 +896,14 @@ std::vector<page> all_pages() {
                            {"cofferdam SUBCOMMAND --help prints the options of a subcommand; cofferdam --version the "
                             "version. An option has the same meaning in every subcommand. On a terminal, progress "
                             "and errors are coloured unless the variable NO_COLOR is set."}});
+  program.notes.push_back(
+      {"EXIT STATUS",
+       {"0: success. run, shell and python return the status of the command or of the code.",
+        "1: agent: the model did not finish the task. doctor: the provider does not work on this machine. 124: the "
+        "command reached --timeout. 125: cofferdam itself failed, for example because of a wrong option, or because "
+        "its "
+        "output could not be written. 126: the command was refused or could not be executed. 127: the command does not "
+        "exist. 128+N: signal N ended the command, or cofferdam."}});
   pages.insert(pages.begin(), std::move(program));
   return pages;
 }

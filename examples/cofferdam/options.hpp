@@ -67,7 +67,8 @@ struct python_options {
   std::string interpreter = "python3";
   std::vector<std::string> guards;
   std::vector<std::string> packages;
-  std::vector<std::string> words;  ///< the file with the code, or "-", and its arguments
+  std::optional<std::string> code;  ///< the value of -c, instead of a file
+  std::vector<std::string> words;   ///< sys.argv: the file with the code, "-" or "-c", and the arguments
   bool json = false;
 };
 

@@ -24,17 +24,28 @@ namespace program {
 
 using namespace cofferdam;
 
+namespace {
+
+/// Returns true if a layer or a guard refused the command or code, so that nothing has run.
+bool was_refused(error_kind kind) noexcept {
+  return kind == error_kind::command_not_allowed || kind == error_kind::absolute_path_detected ||
+         kind == error_kind::security_violation;
+}
+
+}  // namespace
+
 int status_of(error_kind kind, int exit_code, int term_signal, std::error_code cause) noexcept {
+  if (was_refused(kind)) return status_not_executable;
   switch (kind) {
     case error_kind::timeout: return status_timeout;
-    case error_kind::command_not_allowed:
-    case error_kind::absolute_path_detected:
-    case error_kind::security_violation: return status_not_executable;
     case error_kind::execution_error:
       if (cause == std::errc::no_such_file_or_directory) return status_not_found;
       return cause ? status_not_executable : status_own_failure;
     case error_kind::invalid_argument: return status_own_failure;
     case error_kind::none:
+    case error_kind::command_not_allowed:
+    case error_kind::absolute_path_detected:
+    case error_kind::security_violation:
     case error_kind::out_of_memory:
     case error_kind::process_limit:
     case error_kind::disk_full:
@@ -65,9 +76,13 @@ void add_output(boost::json::object& into, const captured_output& out, const cap
   into["stderr"] = err.text();
   into["stdout_bytes"] = out.total();
   into["stderr_bytes"] = err.total();
+  into["stdout_truncated"] = out.cut() != 0;
+  into["stderr_truncated"] = err.cut() != 0;
 }
 
-void add_isolation(boost::json::object& into, const isolation_report& isolation) {
+void add_isolation(boost::json::object& into, error_kind kind, const isolation_report& isolation) {
+  into["isolation"] = nullptr;
+  if (was_refused(kind)) return;
   boost::json::object report;
   for (std::size_t i = 0; i < isolation_report::count; ++i) {
     const auto which = static_cast<isolation_kind>(i);

@@ -33,7 +33,8 @@ void complain_about(const saved_files& saved);
 // Members of the object that --json prints.
 void add_output(boost::json::object& into, const cofferdam::captured_output& out,
                 const cofferdam::captured_output& err);
-void add_isolation(boost::json::object& into, const cofferdam::isolation_report& isolation);
+/// Adds the isolation, or null if the command was refused: nothing has run, so there is nothing to report.
+void add_isolation(boost::json::object& into, cofferdam::error_kind kind, const cofferdam::isolation_report& isolation);
 void add_saved(boost::json::object& into, const saved_files& saved);
 void add_end(boost::json::object& into, int status, cofferdam::error_kind kind, int exit_code, int term_signal,
              const std::string& reason);

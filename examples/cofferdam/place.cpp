@@ -12,9 +12,11 @@
 #include "progress.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace program {
@@ -100,7 +102,14 @@ any_provider make_docker(const place_options& options, progress* shown, image_pu
   return any_provider(std::move(recipe));
 }
 
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
 any_provider make_e2b(const place_options& options) {
+  if (variable("E2B_API_KEY").empty() && variable("E2B_DEBUG") != "true")
+    refuse("e2b needs an API key in the environment variable E2B_API_KEY; create a key in the service's dashboard");
   if (options.memory || !options.workspace.empty()) refuse("e2b supports neither --memory nor --workspace");
   const std::string network = options.network.empty() ? "on" : options.network.back();
   if (network != "none" && network != "on") refuse("e2b: --network must be none or on");

@@ -100,12 +100,13 @@ class output_queue {
     changed_.cancel();
   }
 
-  /// Writes what is pushed, until `finish()`. `reader_gone()` is then true if nothing reads the output any more.
-  awaitable<void> write_all() {
+  /// Writes what is pushed, until `finish()`. Returns false at once if nothing reads the output any more.
+  /// \throws cofferdam::error if writing fails, for example because the disk is full.
+  awaitable<bool> write_all() {
     host_stream out(STDOUT_FILENO);
     host_stream err(STDERR_FILENO);
     for (;;) {
-      if (pieces_.empty() && is_finished_) co_return;
+      if (pieces_.empty() && is_finished_) co_return true;
       if (pieces_.empty()) {
         std::error_code ignored;
         co_await changed_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
@@ -115,10 +116,9 @@ class output_queue {
       pieces_.pop_front();
       host_stream& stream = next.stream == output_stream::err ? err : out;
       const bool is_read = co_await stream.write(next.data);
-      if (!is_read) reader_gone_ = true;
+      if (!is_read) co_return false;
     }
   }
-  bool reader_gone() const noexcept { return reader_gone_; }
 
  private:
   class piece {
@@ -139,7 +139,6 @@ class output_queue {
   std::uint64_t out_size_ = 0;
   std::uint64_t err_size_ = 0;
   bool is_finished_ = false;
-  bool reader_gone_ = false;
 };
 
 /// Returns a Python statement that sets sys.argv.
@@ -156,7 +155,9 @@ code_request request_of(const python_options& options, std::string source) {
   return request;
 }
 
-/// Runs the code, and passes its output on as it arrives. Returns no value if nothing reads the output any more.
+/// Runs the code, and passes its output on as it arrives. If nothing reads the output any more, ends the code and
+/// returns no value.
+/// \throws cofferdam::error if the output cannot be written. The code is then ended.
 awaitable<std::optional<code_result>> run_streamed(any_runner& runner, code_request request) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   output_queue queue(executor);
@@ -166,19 +167,26 @@ awaitable<std::optional<code_result>> run_streamed(any_runner& runner, code_requ
     if (text != shown.forms().end()) queue.push_text(text->second + "\n");
   };
   request.keep_output(kept_output).on_output(on_output).on_display(on_display);
-  helpers beside(executor);
-  beside.start(queue.write_all());
   std::optional<code_result> result;
-  auto work = [&]() -> awaitable<void> {
-    code_result ended = co_await runner.run_code(std::move(request));
-    queue.push_rest(output_stream::out, ended.out());
-    queue.push_rest(output_stream::err, ended.err());
-    result.emplace(std::move(ended));
+  std::exception_ptr failure;
+  auto run = [&]() -> awaitable<void> {
+    try {
+      code_result ended = co_await runner.run_code(std::move(request));
+      queue.push_rest(output_stream::out, ended.out());
+      queue.push_rest(output_stream::err, ended.err());
+      result.emplace(std::move(ended));
+    } catch (...) {
+      failure = std::current_exception();
+    }
     queue.finish();
-    co_await beside.join();
   };
-  co_await beside.run_beside(work());
-  if (queue.reader_gone()) result.reset();
+  bool is_read = false;
+  auto pass_on = [&]() -> awaitable<void> { is_read = co_await queue.write_all(); };
+  helpers beside(executor);
+  beside.start(run());
+  co_await beside.run_beside(pass_on());  // at its end, the code is ended if it still runs
+  if (!is_read) co_return std::nullopt;
+  if (failure) std::rethrow_exception(failure);
   co_return result;
 }
 
@@ -218,7 +226,7 @@ boost::json::object object_of(const code_result& result, int status) {
   }
   object["files"] = std::move(files);
   object["duration_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(result.duration()).count();
-  add_isolation(object, result.isolation());
+  add_isolation(object, result.kind(), result.isolation());
   return object;
 }
 
@@ -319,7 +327,7 @@ awaitable<int> run_all(python_options options, std::string source) {
 int run_python(std::vector<std::string> words) {
   const std::optional<python_options> options = parse_python(std::move(words));
   if (!options) return 0;
-  const std::string source = read_code(options->words.front());
+  const std::string source = options->code ? *options->code : read_code(options->words.front());
   session used;
   try {
     return used.run(run_all(*options, source));

@@ -5,10 +5,15 @@
 #include "progress.hpp"
 #include "terminal.hpp"
 
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <unistd.h>
@@ -22,7 +27,53 @@ std::string& stored_name() {
   return name;
 }
 
+std::string output_failure(int number) {
+  return "standard output cannot be written" +
+         (number == 0 ? std::string() : ": " + std::generic_category().message(number));
+}
+
 }  // namespace
+
+checked_output::checked_output() : before_(std::cout.rdbuf(this)) {
+  setp(buffer_.data(), buffer_.data() + buffer_.size());
+}
+
+checked_output::~checked_output() { std::cout.rdbuf(before_); }
+
+int checked_output::finish(int status) {
+  std::cout.flush();
+  if (error_ == 0) return status;
+  if (error_ == EPIPE) return status_of_signal + SIGPIPE;
+  complain(output_failure(error_));
+  return status_own_failure;
+}
+
+checked_output::int_type checked_output::overflow(int_type next) {
+  if (sync() != 0) return traits_type::eof();
+  if (!traits_type::eq_int_type(next, traits_type::eof())) sputc(traits_type::to_char_type(next));
+  return traits_type::not_eof(next);
+}
+
+int checked_output::sync() {
+  const char* at = pbase();
+  while (error_ == 0 && at != pptr()) {
+    const ssize_t written = ::write(STDOUT_FILENO, at, static_cast<std::size_t>(pptr() - at));
+    if (written >= 0) {
+      at += written;
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+  setp(buffer_.data(), buffer_.data() + buffer_.size());
+  errno = error_;
+  return error_ == 0 ? 0 : -1;
+}
+
+void flush_output() {
+  errno = 0;
+  std::cout.flush();
+  if (!std::cout) throw std::system_error(errno == 0 ? EIO : errno, std::generic_category(), output_failure(0));
+}
 
 void set_program_name(std::string name) { stored_name() = std::move(name); }
 const std::string& program_name() { return stored_name(); }

@@ -72,7 +72,7 @@ void print_result(const command_result& result, const saved_files& saved, int st
   object["peak_memory"] = nullptr;
   if (result.peak_memory()) object["peak_memory"] = *result.peak_memory();
   add_saved(object, saved);
-  add_isolation(object, result.isolation());
+  add_isolation(object, result.kind(), result.isolation());
   print(object);
 }
 

@@ -18,6 +18,7 @@
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
 #include "options.hpp"
+#include "report.hpp"
 #include "serving.hpp"
 #include "subcommands.hpp"
 
@@ -109,7 +110,8 @@ int run_serve(std::vector<std::string> words) {
   const auto gateway = gateway_over(context.get_executor(), chosen->place, std::move(options));
   listener where = tcp_listener(context.get_executor(), "127.0.0.1", chosen->port);
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
-  std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url << " E2B_API_KEY=" << key << std::endl;
+  std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url << " E2B_API_KEY=" << key << "\n";
+  flush_output();
 
   std::exception_ptr failure;
   const auto ended = [&](std::exception_ptr why) {

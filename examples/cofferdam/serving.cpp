@@ -24,7 +24,7 @@ void become_undumpable() { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 void give_up(const char* why) {
   complain(why);
-  std::_Exit(1);
+  std::_Exit(status_own_failure);
 }
 
 }  // namespace program

@@ -19,7 +19,7 @@ std::string random_text(std::size_t digits);
 /// Keeps other programs of the same user from reading this program's memory (PR_SET_DUMPABLE 0).
 void become_undumpable();
 
-/// Ends the program at once, with status 1. The kernel closes all connections, so clients see that their streams have
+/// Ends the program at once, with status 125. The kernel closes all connections, so clients see that their streams have
 /// ended.
 [[noreturn]] void give_up(const char* why);
 

@@ -5,6 +5,9 @@
 #if defined(COFFERDAM_SINGLE_HEADER) && !defined(COFFERDAM_AMALGAMATION)
 #error "cofferdam: the single header was included first in this file; include either kind of header, not both"
 #endif
+#if __cplusplus < 202002L
+#error "cofferdam needs C++20: compile with -std=c++20"
+#endif
 // The warden's program is freestanding and uses neither. It includes this header for the namespace.
 #if __STDC_HOSTED__ && !defined(__cpp_exceptions)
 #error "cofferdam reports errors as exceptions: compile without -fno-exceptions"

@@ -17,6 +17,9 @@
 #if defined(COFFERDAM_SINGLE_HEADER) && !defined(COFFERDAM_AMALGAMATION)
 #error "cofferdam: the single header was included first in this file; include either kind of header, not both"
 #endif
+#if __cplusplus < 202002L
+#error "cofferdam needs C++20: compile with -std=c++20"
+#endif
 // The warden's program is freestanding and uses neither. It includes this header for the namespace.
 #if __STDC_HOSTED__ && !defined(__cpp_exceptions)
 #error "cofferdam reports errors as exceptions: compile without -fno-exceptions"
@@ -8479,7 +8482,8 @@ class gated_executor {
     return *this;
   }
   ~gated_executor() {
-    if (is_at_work_) gate_->end_work();
+    // Without the test of gate_, g++ 12 warns that a moved-from executor uses a null pointer.
+    if (gate_ && is_at_work_) gate_->end_work();
   }
 
   const std::shared_ptr<strand_gate>& gate() const noexcept { return gate_; }
@@ -18828,9 +18832,10 @@ class account {
     result.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.value("E2B_DEBUG") == "true";
     if (result.key_.empty() && !debug)
-      throw error(exec_errc::invalid_argument,
-                  "e2b: no API key: set the environment variable E2B_API_KEY, or call api_key(); create a key in the "
-                  "service's dashboard");
+      throw error(
+          exec_errc::invalid_argument,
+          "e2b: no API key: set the environment variable E2B_API_KEY (or api_key() in C++); create a key in the "
+          "service's dashboard");
     result.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
     result.api_ = endpoint::parse(
         chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + result.domain_),
@@ -52557,7 +52562,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
         break;
       case 401:
         code = exec_errc::permission_denied;
-        advice = "check the API key (E2B_API_KEY or api_key())";
+        advice = "check the API key, which is usually in the environment variable E2B_API_KEY";
         break;
       case 403:
         code = exec_errc::permission_denied;

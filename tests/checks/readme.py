@@ -50,8 +50,20 @@ RUN_BY = {
     ".ci/run": (".ci/run", "summary, after"),
     "cmake -G Ninja -S cofferdam -B made -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_INSTALL_COMPILED=ON":
         ("tests/packaging/deb.sh", "-DCOFFERDAM_INSTALL_COMPILED=ON || return 1"),
-    "cmake --build made --target cofferdam_compiled cofferdam_texts cofferdam-mcp":
-        ("tests/packaging/deb.sh", "--target cofferdam_compiled cofferdam_texts cofferdam-mcp"),
+    "cmake --build made --target cofferdam_compiled cofferdam":
+        ("tests/packaging/deb.sh", "--target cofferdam_compiled cofferdam --"),
+    "cmake -G Ninja -S cofferdam -B made -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_BENCHMARKS=OFF":
+        ("tests/packaging/deb.sh", "-DCOFFERDAM_INSTALL_COMPILED=ON || return 1"),
+    "cmake --build made --target cofferdam":
+        ("tests/packaging/deb.sh", "--target cofferdam_compiled cofferdam --"),
+    'cmake --install made --prefix "$PWD/prefix"':
+        ("tests/packaging/deb.sh", 'cmake --install "$folder/build" --prefix "$prefix"'),
+    "prefix/bin/cofferdam run -- echo hello from inside":
+        ("tests/packaging/deb.sh", "-- echo hello from inside"),
+    "cofferdam/dev build --preset quickstart cofferdam":
+        ("dev", "run ./dev build --preset quickstart cofferdam"),
+    "cofferdam/build/quickstart/examples/cofferdam run -- echo hello from inside":
+        ("tests/packaging/deb.sh", "-- echo hello from inside"),
     "(cd made && cpack)": ("tests/packaging/deb.sh", "&& cpack "),
     "apt-get install ./made/cofferdam_*.deb": ("tests/packaging/deb.sh", "inside apt-get install"),
 }

@@ -129,7 +129,7 @@ try "conan create, clang, this machine's libraries" with_platform clang
 try "both compilers share one package of headers" one_package
 try "conan create with the compiled mode, core only" create gcc -o 'cofferdam/*:compiled=True' -o 'cofferdam/*:core_only=True'
 try "g++ 11 is refused" refuses old "cofferdam needs gcc 12 or newer, not 11"
-try "C++17 is refused" refuses cxx17 "Current cppstd (17) is lower than the required C++ standard (20)"
+try "C++17 is refused" refuses cxx17 "cofferdam needs C++20: add -s compiler.cppstd=20"
 try "FreeBSD is refused" refuses freebsd "cofferdam runs on Linux, not on FreeBSD"
 try "ConanCenter's names: the stand-ins" stubs
 try "ConanCenter's names: conan create" with_stubs

@@ -64,9 +64,20 @@ build() {
   cmake -G Ninja -S "$source" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
     -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=ON -DCOFFERDAM_BUILD_BENCHMARKS=OFF \
     -DCOFFERDAM_INSTALL_COMPILED=ON || return 1
-  # Only the programs that are installed; cofferdam_texts is the manual page and the completions of cofferdam.
-  cmake --build "$folder/build" --target cofferdam_compiled cofferdam_texts cofferdam-mcp -- -j "$jobs" && rm -f "$folder"/*.deb &&
+  # Only what is installed. The target cofferdam also builds cofferdam-mcp, the manual page and the completions.
+  cmake --build "$folder/build" --target cofferdam_compiled cofferdam -- -j "$jobs" && rm -f "$folder"/*.deb &&
     (cd "$folder/build" && cpack -B "$folder/packed") && mv "$folder"/packed/*.deb "$folder/"
+}
+
+# A reader of the guide who builds the program alone installs it without a package.
+installed_from_the_build() {
+  local file prefix=$folder/prefix
+  rm -rf "$prefix" && cmake --install "$folder/build" --prefix "$prefix" >/dev/null || return 1
+  for file in bin/cofferdam bin/cofferdam-mcp share/man/man1/cofferdam.1 share/bash-completion/completions/cofferdam \
+    share/zsh/site-functions/_cofferdam share/fish/vendor_completions.d/cofferdam.fish; do
+    [ -s "$prefix/$file" ] || { echo "$file is missing" && return 1; }
+  done
+  [ "$("$prefix/bin/cofferdam" run --provider local -- echo hello from inside)" = 'hello from inside' ] && rm -rf "$prefix"
 }
 
 contains() {
@@ -174,6 +185,7 @@ if [ $self_test = yes ]; then
   exit
 fi
 try "cpack builds the package" build
+try "cmake --install installs the program, its manual page and its completions" installed_from_the_build
 try "the package contains headers, libcofferdam.a and the programs, and no path of this machine" contains
 try "a clean Debian ($codename, debootstrap)" clean_debian
 try "apt-get installs the package and what it depends on" install_package

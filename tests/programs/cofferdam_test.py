@@ -227,6 +227,68 @@ def test_run_prints_one_json_object(place):
     check("/nowhere/at/all" in result["reason"], result)
 
 
+def test_json_reports_the_isolation_only_of_commands_that_have_run(place):
+    status, out, _ = place.run("--json", "--allow", "echo .*", "--", "id")
+    result = json.loads(out)
+    equal((status, result["error"], result["isolation"]), (126, "command_not_allowed", None))
+    result = json.loads(place.run("--json", "--allow", "echo .*", "--", "echo", "a")[1])
+    equal((result["stdout"], result["isolation"]["network"] == "none"), ("a\n", place.name == "local"))
+    result = json.loads(place.run("--json", "--guards", "imports:json", "-c", "import os", subcommand="python")[1])
+    equal((result["status"], result["isolation"]), (126, None))
+
+
+def test_json_reports_that_output_is_truncated(place):
+    result = json.loads(place.run("--json", "-c", "head -c 3000000 /dev/zero | tr '\\0' x")[1])
+    check(result["stdout_truncated"] is True and result["stderr_truncated"] is False and result["stdout_bytes"] == 3000000 and len(result["stdout"]) < 3000000, len(result["stdout"]))
+    check(json.loads(place.run("--json", "-c", "echo a")[1])["stdout_truncated"] is False)
+
+
+def into_full_device(*words, program=None):
+    """Runs the program with a standard output that has no space. Returns the exit status and standard error."""
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run([program or PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+                               timeout=LIMIT, env=dict(os.environ, DOCKER_HOST="unix:///no/docker.sock"))
+    return ended.returncode, ended.stderr
+
+
+NO_SPACE = b"cofferdam: standard output cannot be written: No space left on device\n"
+
+
+def test_output_that_cannot_be_written_is_a_failure_of_the_program(place):
+    for words in (["run", "-c", "echo a"], ["run", "--json", "-c", "echo a"], ["python", "-c", "print(1)"],
+                  ["python", "--json", "-c", "print(1)"]):
+        equal(into_full_device(words[0], *place.options, *words[1:]), (125, NO_SPACE), words)
+
+
+def once_texts_that_cannot_be_written_are_failures_of_the_program():
+    for words in ([], ["--help"], ["--version"], ["run", "--help"], ["man"], ["completion", "bash"], ["doctor", "--provider", "local"],
+                  ["serve", "--port", "0"]):
+        status, err = into_full_device(*words)
+        equal((status, err), (125, NO_SPACE), words)
+    status, err = into_full_device("--help", program=str(FOLDER / "cofferdam-mcp"))
+    equal((status, err), (125, NO_SPACE.replace(b"cofferdam:", b"cofferdam-mcp:")))
+
+
+def test_code_ends_if_its_output_cannot_be_written(place):
+    endless = "while True: print('x' * 1000)"
+    equal(into_full_device("python", *place.options, "-c", endless), (125, NO_SPACE))
+    running = place.start("-c", endless, subcommand="python")
+    equal(running.stdout.read(2), b"xx")
+    running.stdout.close()
+    equal(running.wait(LIMIT), 128 + signal.SIGPIPE)
+    running.stdin.close()
+    running.stderr.close()
+
+
+def once_a_reader_of_texts_that_has_gone_is_reported_by_the_status():
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [PROGRAM, "run", "--provider", "local", "--json", "true"]
+    ended = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, timeout=LIMIT)
+    os.close(writer)
+    equal((ended.returncode, ended.stderr), (128 + signal.SIGPIPE, b""))
+
+
 def test_run_keeps_a_workspace_of_yours(place):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
@@ -427,6 +489,13 @@ def test_python_takes_a_file_its_arguments_and_files(place):
         equal(Path(folder, "here.txt").read_text(), "abab")
 
 
+def test_python_takes_code_from_an_option(place):
+    status, out, err = place.run("-c", "import sys\nprint(sys.argv)\n6 * 7", "one", "--two", subcommand="python")
+    equal((status, out), (0, b"['-c', 'one', '--two']\n42\n"), err)
+    equal(place.run("-c", "", subcommand="python")[:2], (0, b""))
+    equal(place.run("-c", "1 / 0", subcommand="python")[0], 1)
+
+
 def test_python_passes_a_large_output_on_while_the_code_runs(place):
     running = place.start("-", subcommand="python")
     running.stdin.write(b"import sys, time\nprint('first', flush=True)\ntime.sleep(0.3)\nprint('x' * 3_000_000)\n")
@@ -566,6 +635,36 @@ def once_bad_options_are_failures_of_the_program():
     equal(ended.returncode, 125)
     check(b'"nonsense" is no subcommand' in ended.stderr, ended.stderr)
     equal(place.run(subcommand="shell")[0], 125)
+    status, _, err = place.run("--timeout", "0", "true")
+    equal(status, 125)
+    check(b'from 1ms to a week' in err and b'not "0"' in err and b"without --timeout, there is no limit" in err, err)
+
+
+def once_every_subcommand_returns_125_for_a_wrong_option():
+    for subcommand in SUBCOMMANDS:
+        for words in (["--nonsense"], ["--provider", "nowhere"], ["--provider"]):
+            if len(words) > 1 and subcommand in ("completion", "man"):
+                continue
+            ended = subprocess.run([PROGRAM, subcommand, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+            equal((ended.returncode, ended.stdout), (125, b""), subcommand, words, ended.stderr)
+    ended = subprocess.run([str(FOLDER / "cofferdam-mcp"), "--nonsense"], capture_output=True, timeout=LIMIT)
+    equal((ended.returncode, ended.stdout), (125, b""))
+
+
+def once_an_agent_without_a_task_shows_the_usage():
+    for words in ([], ["--provider", "local"]):
+        ended = subprocess.run([PROGRAM, "agent", *words], capture_output=True, timeout=LIMIT)
+        equal((ended.returncode, ended.stdout), (125, b""))
+        equal(ended.stderr, b"cofferdam: agent needs a TASK; usage: cofferdam agent [OPTION...] TASK; see --help\n")
+
+
+def once_a_missing_key_is_named_by_its_variable():
+    keys = ("E2B_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_CUSTOM_HEADERS", "OPENROUTER_API_KEY")
+    variables = {name: value for name, value in os.environ.items() if name not in keys}
+    for words, name in ((["run", "--provider", "e2b", "true"], b"E2B_API_KEY"), (["agent", "--provider", "local", "Work."], b"OPENAI_API_KEY")):
+        ended = subprocess.run([PROGRAM, *words], capture_output=True, timeout=LIMIT, env=variables)
+        equal(ended.returncode, 125)
+        check(b"environment variable " + name in ended.stderr and b"()" not in ended.stderr, ended.stderr)
 
 
 def once_the_default_is_the_jail():
@@ -719,7 +818,7 @@ def once_the_command_line_of_mcp_overrides_its_configuration():
         check("run_python" in tools_of_mcp("--config", str(config), "--python=python3"))
         config.write_text('{"bogus": 1}')
         ended = subprocess.run([str(FOLDER / "cofferdam-mcp"), "--config", str(config)], capture_output=True, timeout=LIMIT)
-        equal((ended.returncode, ended.stdout), (1, b""))
+        equal((ended.returncode, ended.stdout), (125, b""))
         check(b'unknown option "bogus" in the configuration; see --help' in ended.stderr, ended.stderr)
 
 

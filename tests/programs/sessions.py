@@ -10,8 +10,8 @@ A session is a text file. A line that begins with `$ ` is a line for bash; the l
 lines run one after the other, in a new folder with the files of FILES. After a line that opens a shell, lines that begin
 with `> ` are typed into it. A real key, port or time may differ from the written one.
 
-The session docker.txt is played only if COFFERDAM_TEST_DOCKER is the address of a daemon with the images of
-tests/docker/images.sh. Its image, python:3.12-slim, is then replaced by one of these, which needs no registry.
+The sessions docker*.txt are played only if COFFERDAM_TEST_DOCKER is the address of a daemon with the images of
+tests/docker/images.sh. Their image, python:3.12-slim, is then replaced by one of these, which needs no registry.
 """
 import os
 import re
@@ -31,6 +31,10 @@ FILES = {
     "data.csv": "tide,metres\nhigh,4.2\nlow,0.7\n",
     "mean.py": "import csv\nimport statistics\n\nrows = list(csv.DictReader(open('data.csv')))\n"
                "print(len(rows), 'rows')\nstatistics.mean(float(row['metres']) for row in rows)\n",
+    "calls.jsonl": '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, '
+                   '"clientInfo": {"name": "me", "version": "1"}}}\n'
+                   '{"jsonrpc": "2.0", "method": "notifications/initialized"}\n'
+                   '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "code_exec", "arguments": {"cmd": "pwd"}}}\n',
 }
 LIMIT = 60
 # The texts that may differ between runs, and their replacements.
@@ -81,12 +85,13 @@ def play(path, programs, model_url):
         folder.chmod(0o755)
         for file, text in FILES.items():
             (folder / file).write_text(text)
-        in_docker = path.stem == "docker"
+        in_docker = path.stem.startswith("docker")
         variables = environment(programs, folder, model_url, DOCKER if in_docker else "unix:///no/docker.sock")
         for number, line in enumerate(lines):
             if not line.startswith("$ "):
                 continue
             made.append(line)
+            words = line[2:].replace("python:3.12-slim", "cofferdam-test/debian") if in_docker else line[2:]
             typed = []
             for following in lines[number + 1:]:
                 if following.startswith("$ "):
@@ -94,9 +99,8 @@ def play(path, programs, model_url):
                 if following.startswith("> "):
                     typed.append(following[2:])
             if typed:
-                made += ["> " + words for words in typed] + type_into(line[2:], typed, variables, folder).splitlines()
+                made += ["> " + words for words in typed] + type_into(words, typed, variables, folder).splitlines()
                 continue
-            words = line[2:].replace("python:3.12-slim", "cofferdam-test/debian") if in_docker else line[2:]
             ended = subprocess.run(["bash", "-c", words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    timeout=LIMIT, cwd=folder, env=variables)
             made += ended.stdout.decode().splitlines()
@@ -110,7 +114,7 @@ def differences(programs, write=False):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         for path in sorted(HERE.glob("*.txt")):
-            if path.stem == "docker" and not DOCKER:
+            if path.stem.startswith("docker") and not DOCKER:
                 continue
             made = play(path, programs, f"http://127.0.0.1:{server.server_port}/v1")
             if write:

@@ -97,8 +97,8 @@ def end(server, warden):
     took = time.monotonic() - begun
     check(took < 10, f"it ends within 10 s ({took:.1f} s)")
     # "stopped" means that the warden is suspended. The exit status is then 0 if the server resumes the warden to end the
-    # command, and 1 if the server closes everything at once and has to kill the warden.
-    right = {"well": (0,), "stopped": (0, 1), "held": (1,)}[warden]
+    # command, and 125 if the server closes everything at once and has to kill the warden.
+    right = {"well": (0,), "stopped": (0, 125), "held": (125,)}[warden]
     check(status in right, f"its status tells how it went ({status})")
     # bubblewrap waits for the end of its warden. While this script holds the warden, the kernel reports that end only
     # to this script. So bubblewrap does not end.

@@ -396,7 +396,8 @@ class gated_executor {
     return *this;
   }
   ~gated_executor() {
-    if (is_at_work_) gate_->end_work();
+    // Without the test of gate_, g++ 12 warns that a moved-from executor uses a null pointer.
+    if (gate_ && is_at_work_) gate_->end_work();
   }
 
   const std::shared_ptr<strand_gate>& gate() const noexcept { return gate_; }

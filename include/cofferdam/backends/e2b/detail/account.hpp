@@ -34,9 +34,10 @@ class account {
     result.key_ = options.api_key.empty() ? from.key() : options.api_key;
     const bool debug = from.value("E2B_DEBUG") == "true";
     if (result.key_.empty() && !debug)
-      throw error(exec_errc::invalid_argument,
-                  "e2b: no API key: set the environment variable E2B_API_KEY, or call api_key(); create a key in the "
-                  "service's dashboard");
+      throw error(
+          exec_errc::invalid_argument,
+          "e2b: no API key: set the environment variable E2B_API_KEY (or api_key() in C++); create a key in the "
+          "service's dashboard");
     result.domain_ = chosen(options.domain, "E2B_DOMAIN", "e2b.app");
     result.api_ = endpoint::parse(
         chosen(options.api_url, "E2B_API_URL", debug ? "http://localhost:3000" : "https://api." + result.domain_),

@@ -74,7 +74,7 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
         break;
       case 401:
         code = exec_errc::permission_denied;
-        advice = "check the API key (E2B_API_KEY or api_key())";
+        advice = "check the API key, which is usually in the environment variable E2B_API_KEY";
         break;
       case 403:
         code = exec_errc::permission_denied;
