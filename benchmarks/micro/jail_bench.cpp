@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 // The jail beside its floor, bubblewrap with the same arguments, and beside bubblewrap for each command, `local` and
-// Docker (if a daemon answers and has the image COFFERDAM_BENCH_IMAGE, debian:stable-slim).
+// Docker (if a daemon answers and has the image COFFERDAM_BENCH_IMAGE, debian:stable-slim). Then the hand-out of a pool
+// beside `open()`, for the jail and for Docker.
 #include <cofferdam/backends/detail/jail_plan.hpp>
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/jail.hpp>
@@ -28,6 +29,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -170,21 +172,14 @@ awaitable<void> compare_open(int rounds, const std::optional<docker::provider>& 
   rows.emplace_back("bubblewrap with the same arguments, running true");
   rows.emplace_back("jail().open()");
   rows.emplace_back("local().open()");
-  rows.emplace_back("pool(jail(), 4).provider().open()");
   if (container) rows.emplace_back("docker::from_image(...).open()");
-  const auto ready = pool(walls, 4);
-  environment_pool<jail_environment> jails = co_await ready.open();
-  const pooled_provider<jail_environment> pooled = jails.provider();
   for (int i = -5; i < rounds; ++i) {
-    while (jails.counts().idle() < 4) co_await pause();
     std::vector<std::chrono::nanoseconds> times;
     times.push_back(timed([&] { bare.run(); }));
     const std::chrono::nanoseconds by_jail = co_await timed_open(walls);
     times.push_back(by_jail);
     const std::chrono::nanoseconds by_local = co_await timed_open(none);
     times.push_back(by_local);
-    const std::chrono::nanoseconds by_pool = co_await timed_open(pooled);
-    times.push_back(by_pool);
     if (container && i % 20 == 0) {
       const std::chrono::nanoseconds by_docker = co_await timed_open(*container);
       times.push_back(by_docker);
@@ -192,8 +187,30 @@ awaitable<void> compare_open(int rounds, const std::optional<docker::provider>& 
     if (i < 0) continue;  // warm-up
     for (std::size_t k = 0; k < times.size(); ++k) rows[k].add(times[k]);
   }
-  co_await jails.close();
   cofferdam_bench::print("Opening an environment, interleaved", rows);
+}
+
+/// Compares `open()` of a backend with the hand-out of a pool that is full.
+/// \param name  the backend, as the rows show it.
+template <class Provider>
+awaitable<void> compare_hand_out(int rounds, const Provider& recipe, std::string name) {
+  constexpr std::size_t size = 4;
+  std::vector<row> rows;
+  rows.emplace_back(name + ".open()");
+  rows.emplace_back("pool(" + name + ", 4).provider().open()");
+  const auto pooled = pool(recipe, size);
+  auto opened = co_await pooled.open();
+  const auto ready = opened.provider();
+  for (int i = -3; i < rounds; ++i) {
+    while (opened.counts().idle() < size) co_await pause();
+    const std::chrono::nanoseconds by_backend = co_await timed_open(recipe);
+    const std::chrono::nanoseconds by_pool = co_await timed_open(ready);
+    if (i < 0) continue;  // warm-up
+    rows[0].add(by_backend);
+    rows[1].add(by_pool);
+  }
+  co_await opened.close();
+  cofferdam_bench::print("A hand-out of a pool, interleaved", rows);
 }
 
 awaitable<void> compare_commands(int rounds, const std::optional<docker::provider>& container) {
@@ -243,6 +260,8 @@ int main(int count, char** arguments) {
       [&]() -> awaitable<void> {
         const std::optional<docker::provider> container = co_await containers();
         co_await compare_open(rounds, container);
+        co_await compare_hand_out(rounds, jail(), "jail()");
+        if (container) co_await compare_hand_out(std::max(10, rounds / 10), *container, "docker::from_image(...)");
         co_await compare_commands(rounds, container);
       },
       [&](std::exception_ptr failure) {

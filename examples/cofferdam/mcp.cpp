@@ -5,8 +5,11 @@
 // runs the host's commands and Python code in an environment of your choice.
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
@@ -27,6 +30,7 @@
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -36,7 +40,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -108,24 +111,37 @@ mcp::server_options make_options(const mcp_options& chosen) {
   return options;
 }
 
-std::unique_ptr<mcp::server> make_server(const asio::any_io_executor& executor, const mcp_options& chosen,
-                                         mcp::server_options options) {
-  if (chosen.place.provider == "pyodide") {
-    if (!chosen.allow.empty()) refuse("pyodide cannot run commands, so it does not support --allow");
-    if (!chosen.input.empty() || !chosen.output.empty())
-      refuse("pyodide supports neither --input nor --output; use --workspace");
-    return std::make_unique<mcp::server>(executor, make_pyodide(chosen.place, chosen.guards), std::move(options));
-  }
-  any_provider provider = make_place(chosen.place, nullptr);
-  if (!chosen.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(chosen.allow));
-  auto server = std::make_unique<mcp::server>(executor, std::move(provider), std::move(options));
-  if (!chosen.python_wanted.value_or(chosen.allow.empty())) return server;
+void refuse_for_pyodide(const mcp_options& chosen) {
+  if (!chosen.allow.empty()) refuse("pyodide cannot run commands, so it does not support --allow");
+  if (!chosen.input.empty() || !chosen.output.empty())
+    refuse("pyodide supports neither --input nor --output; use --workspace");
+}
+
+/// Adds the Python tools, unless they are switched off.
+void add_python(mcp::server& server, const mcp_options& chosen) {
+  if (!chosen.python_wanted.value_or(chosen.allow.empty())) return;
   check_guards(chosen.guards);
   python_options code;
   code.interpreter = chosen.python;
   code.guards = chosen.guards;
-  server->runner([code](any_environment& inside) { return make_python(inside, code); });
-  return server;
+  server.runner([code](any_environment& inside) { return make_python(inside, code); });
+}
+
+/// Awaits `serve(provider)`. With --pool, the provider is that of a pool, which is closed at the end. The pool opens
+/// its environments in the background, so that a host gets its first answer at once. If they cannot be opened, the
+/// tools answer with the reason.
+template <class Provider, class Serve>
+awaitable<void> serve_with_pool(Provider provider, const mcp_options& chosen, Serve& serve) {
+  if (chosen.pool == 0) {
+    co_await serve(std::move(provider));
+    co_return;
+  }
+  auto recipe = pool(std::move(provider), chosen.pool);
+  recipe.without_waiting();
+  // A sandbox of E2B that nobody uses ends after five minutes.
+  if (chosen.place.provider == "e2b") recipe.max_idle(std::chrono::seconds(150));
+  const auto serves = [&serve](auto& opened) -> awaitable<void> { co_await serve(Provider(opened.provider())); };
+  co_await with(std::move(recipe), serves);
 }
 
 /// Opens the listener for --http HOST:PORT, and prints how clients reach it.
@@ -160,24 +176,45 @@ listener listen(const asio::any_io_executor& executor, const std::string& where,
   return listening;
 }
 
-bool is_cancellation(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const error& reason) {
-    return reason.code() == exec_errc::cancelled;
-  } catch (const std::system_error& reason) {
-    return reason.code() == asio::error::operation_aborted;
-  } catch (...) {
-    return false;
-  }
-}
-
 /// Raises the limit on open descriptors to the maximum, because the environment of each client needs several.
 void raise_open_files() {
   rlimit descriptors{};
   if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
   descriptors.rlim_cur = descriptors.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &descriptors);
+}
+
+/// Serves the clients of standard input and output, or of HTTP.
+/// \param made_token  as in `listen`.
+awaitable<void> serve_clients(mcp::server& server, const mcp_options& chosen, const std::string& made_token) {
+  if (chosen.http.empty()) {
+    co_await server.serve_stdio();
+  } else {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    listener where = listen(executor, chosen.http, !chosen.no_token, made_token);
+    co_await server.serve(std::move(where));
+  }
+}
+
+/// Serves the place that the options choose. The caller keeps the options until the end.
+awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options options, const std::string& made_token) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  if (chosen.place.provider == "pyodide") {
+    refuse_for_pyodide(chosen);
+    const auto serves = [&](any_runner_provider provider) -> awaitable<void> {
+      mcp::server server(executor, std::move(provider), std::move(options));
+      co_await serve_clients(server, chosen, made_token);
+    };
+    co_await serve_with_pool(make_pyodide(chosen.place, chosen.guards), chosen, serves);
+    co_return;
+  }
+  const auto serves = [&](any_provider provider) -> awaitable<void> {
+    if (!chosen.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(chosen.allow));
+    mcp::server server(executor, std::move(provider), std::move(options));
+    add_python(server, chosen);
+    co_await serve_clients(server, chosen, made_token);
+  };
+  co_await serve_with_pool(make_place(chosen.place, nullptr), chosen, serves);
 }
 
 int serve(const mcp_options& chosen) {
@@ -188,7 +225,6 @@ int serve(const mcp_options& chosen) {
     made_token = random_text(40);
     options.token(made_token);
   }
-  const std::unique_ptr<mcp::server> server = make_server(loop.get_executor(), chosen, std::move(options));
   asio::cancellation_signal stop;
   asio::signal_set signals(loop, SIGINT, SIGTERM);
   asio::steady_timer last_moment(loop);
@@ -211,12 +247,8 @@ int serve(const mcp_options& chosen) {
     });
     stop.emit(asio::cancellation_type::terminal);
   });
-  if (chosen.http.empty()) {
-    asio::co_spawn(loop, server->serve_stdio(), asio::bind_cancellation_slot(stop.slot(), ended));
-  } else {
-    asio::co_spawn(loop, server->serve(listen(loop.get_executor(), chosen.http, !chosen.no_token, made_token)),
-                   asio::bind_cancellation_slot(stop.slot(), ended));
-  }
+  asio::co_spawn(loop, serve_place(chosen, std::move(options), made_token),
+                 asio::bind_cancellation_slot(stop.slot(), ended));
   loop.run();
   if (failure && !(stopped && is_cancellation(failure))) std::rethrow_exception(failure);
   return 0;

@@ -164,6 +164,13 @@ constexpr const char* provider_text_with_pyodide =
     "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
     "from E2B_API_KEY. pyodide: Python in WebAssembly, by Deno, without commands and files.";
 
+/// Adds --pool, with a text that says what the option does in this subcommand.
+void add_pool(CLI::App& app, std::string& raw, const char* text) {
+  add_one(app, "--pool", raw, "N", how_it_runs, text);
+}
+
+std::size_t pool_of(const std::string& raw) { return raw.empty() ? 0 : parse_count(raw, "--pool", 0, 1000); }
+
 void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
   add_one(app, "--provider", raw.provider, "SPEC", where_commands_run,
           has_pyodide ? provider_text_with_pyodide : provider_text);
@@ -493,6 +500,7 @@ struct raw_mcp {
   bool no_python = false;
   std::string guards;
   std::string timeout;
+  std::string pool;
   std::string http;
   bool stdio = false;
   std::string token_file;
@@ -531,6 +539,9 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
       app, "--timeout", raw.timeout, "TIME", what_may_run,
       "Sets the time limit of commands and Python code that request no other (120), in seconds or as 500ms, 2m, 1h. "
       "The maximum request is an hour, or TIME if that is more.");
+  add_pool(app, raw.pool,
+           "Keeps N environments open and unused, so that a client gets one at once. Each is used once; another is "
+           "then opened. If none can be opened, the tools answer with the reason.");
   add_one(app, "--http", raw.http, "HOST:PORT", who_is_served,
           "Serves HTTP at an address of this machine, [::1]:PORT for IPv6; port 0: any free port.");
   add_flag(app, "--stdio", raw.stdio, who_is_served,
@@ -663,6 +674,7 @@ mcp_options mcp_of(const raw_mcp& raw) {
   if (raw.no_python) options.python_wanted = false;
   if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
   if (!raw.timeout.empty()) options.timeout = parse_time(raw.timeout, "the limit is 120 seconds");
+  options.pool = pool_of(raw.pool);
   if (!raw.stdio) options.http = raw.http;
   options.token_file = raw.token_file;
   options.no_token = raw.no_token;
@@ -677,6 +689,7 @@ mcp_options mcp_of(const raw_mcp& raw) {
 
 struct raw_serve {
   raw_place place;
+  std::string pool;
   std::string port;
   bool allow_host_paths = false;
 };
@@ -693,6 +706,9 @@ subcommand describe_serve(raw_serve& raw) {
           "Limits the memory of each sandbox, as in 512m or 2g. For jail and docker.");
   add_flag(app, "--allow-host-paths", raw.allow_host_paths, where_commands_run,
            "Confirms that with --provider local, absolute paths in commands are paths of this machine.");
+  add_pool(app, raw.pool,
+           "Keeps N sandboxes open and unused, so that a client gets one at once. Each is used once; another is then "
+           "opened. If the first cannot be opened, the program ends with the reason.");
   add_one(
       app, "--port", raw.port, "PORT", who_is_served,
       "Listens on this port of 127.0.0.1; 0: any free port. Default: the environment variable PORT, otherwise 3000.");
@@ -706,7 +722,7 @@ subcommand describe_serve(raw_serve& raw) {
            "debugger to it."});
   described.note("EXIT STATUS", {"0 after ^C or SIGTERM. " + failure_status});
   described.note("EXAMPLE",
-                 {"  cofferdam serve\n"
+                 {"  cofferdam serve --pool 4\n"
                   "  export E2B_API_URL=http://127.0.0.1:3000 ...   (the line that it prints)\n"
                   "  python3 -c 'from e2b import Sandbox; print(Sandbox.create().commands.run(\"id\").stdout)'"});
   return described;
@@ -829,6 +845,7 @@ std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   if (options.place.provider == "e2b" || options.place.provider == "dockerfile")
     refuse("serve works with --provider jail, docker:IMAGE or local");
   options.allow_host_paths = raw.allow_host_paths;
+  options.pool = pool_of(raw.pool);
   if (raw.port.empty())
     if (const char* const port = std::getenv("PORT"); port != nullptr) raw.port = port;
   if (!raw.port.empty()) options.port = static_cast<std::uint16_t>(parse_count(raw.port, "--port", 0, 65535));

@@ -81,6 +81,7 @@ struct mcp_options {
   std::string python = "python3";
   std::vector<std::string> guards;
   std::optional<std::chrono::milliseconds> timeout;
+  std::size_t pool = 0;  ///< how many environments are kept open and unused
   std::string http;
   std::string token_file;
   bool no_token = false;
@@ -91,6 +92,7 @@ struct mcp_options {
 
 struct serve_options {
   place_options place;
+  std::size_t pool = 0;  ///< how many environments are kept open and unused
   std::uint16_t port = 3000;
   bool allow_host_paths = false;
 };

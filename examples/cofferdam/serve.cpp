@@ -4,7 +4,7 @@
 // `cofferdam serve`: serves jails, containers, or folders of this machine to E2B's official SDKs, including the code
 // interpreter.
 //
-//     $ cofferdam serve
+//     $ cofferdam serve --pool 4
 //     export E2B_API_URL=http://127.0.0.1:3000 ...
 //     $ python -c 'from e2b import Sandbox; print(Sandbox.create().commands.run("echo hello").stdout)'
 //     $ python -c 'from e2b_code_interpreter import Sandbox; print(Sandbox.create().run_code("6 * 7").text)'
@@ -13,6 +13,9 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/pool.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
@@ -23,17 +26,20 @@
 #include "subcommands.hpp"
 
 #include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <iostream>
-#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -46,10 +52,85 @@ namespace {
 
 using namespace cofferdam;
 
-/// Makes the gateway for the chosen backend. It is not made over `any_provider`, because type erasure would hide that
-/// containers can be paused.
-std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& executor, const place_options& place,
-                                                  e2b_gateway::options options) {
+/// A gateway that serves until a signal arrives.
+class served_gateway {
+ public:
+  served_gateway(asio::io_context& loop, e2b_gateway::options options, std::uint16_t port)
+      : executor_(loop.get_executor()),
+        options_(std::move(options)),
+        where_(tcp_listener(executor_, "127.0.0.1", port)),
+        signals_(loop, SIGINT, SIGTERM),
+        last_moment_(loop) {}
+  served_gateway(const served_gateway&) = delete;
+  served_gateway& operator=(const served_gateway&) = delete;
+
+  /// Serves the environments of a provider.
+  /// \param pool  how many environments are kept open and unused; 0: each is opened when a client asks for it.
+  template <code_exec_provider Provider>
+  awaitable<void> serve(Provider provider, std::size_t pool) {
+    if (pool == 0) return serve_all(*this, std::move(provider));
+    return serve_pool(*this, std::move(provider), pool);
+  }
+
+  /// Ends the service at the first signal. The program ends at the latest 9 s later, and immediately at a second
+  /// signal.
+  void stop_on_signal() {
+    signals_.async_wait([this](const std::error_code& cancelled, int) {
+      if (cancelled) return;
+      is_stopped_ = true;
+      last_moment_.expires_after(longest_end);
+      last_moment_.async_wait([](const std::error_code& in_time) {
+        if (!in_time) give_up("the open environments did not close in time");
+      });
+      signals_.async_wait([](const std::error_code& none, int) {
+        if (!none) give_up("stopped by a second signal before all environments were closed");
+      });
+      if (gateway_) {
+        asio::co_spawn(executor_, gateway_->stop(), [this](std::exception_ptr why) { stop_failure_ = std::move(why); });
+      } else {
+        opening_.emit(asio::cancellation_type::terminal);  // the pool is being opened
+      }
+    });
+  }
+
+  asio::cancellation_slot slot() { return opening_.slot(); }
+  bool is_stopped() const { return is_stopped_; }
+  const std::exception_ptr& stop_failure() const { return stop_failure_; }
+
+ private:
+  /// The gateway is not made over `any_provider`, because type erasure would hide that containers can be paused.
+  template <class Provider>
+  static awaitable<void> serve_all(served_gateway& self, Provider provider) {
+    self.gateway_.emplace(self.executor_, std::move(provider), self.options_);
+    const std::string url = "http://127.0.0.1:" + std::to_string(self.where_.port());
+    std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url
+              << " E2B_API_KEY=" << self.options_.api_keys().front() << "\n";
+    flush_output();
+    co_await self.gateway_->serve(std::move(self.where_));
+  }
+
+  /// Opens the pool first, so that a backend that does not work ends the program before a client connects. The pool
+  /// is closed after all sandboxes.
+  template <class Provider>
+  static awaitable<void> serve_pool(served_gateway& self, Provider provider, std::size_t size) {
+    const auto serves = [&self](auto& opened) { return serve_all(self, opened.provider()); };
+    co_await with(cofferdam::pool(std::move(provider), size), serves);
+  }
+
+  asio::any_io_executor executor_;
+  e2b_gateway::options options_;
+  listener where_;
+  asio::signal_set signals_;
+  asio::steady_timer last_moment_;
+  asio::cancellation_signal opening_;
+  std::optional<e2b_gateway::server> gateway_;
+  std::exception_ptr stop_failure_;
+  bool is_stopped_ = false;
+};
+
+/// Serves the chosen backend.
+awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen) {
+  const place_options& place = chosen.place;
   if (place.provider == "docker") {
     // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the same relative path
     // by which a client has written it.
@@ -57,12 +138,11 @@ std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& e
     containers.working_directory("/home/user");
     if (place.memory) containers.memory(*place.memory);
     const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
-    return std::make_unique<e2b_gateway::server>(executor, docker::from_image(image).options(std::move(containers)),
-                                                 std::move(options));
+    return gateway.serve(docker::from_image(image).options(std::move(containers)), chosen.pool);
   }
   if (place.provider == "local") {
     if (place.memory) refuse("local does not support --memory, because it does not isolate; use jail or docker");
-    return std::make_unique<e2b_gateway::server>(executor, local().without_warning(), std::move(options));
+    return gateway.serve(local().without_warning(), chosen.pool);
   }
   jail walls;
   if (place.memory) walls.memory(*place.memory);
@@ -71,21 +151,7 @@ std::unique_ptr<e2b_gateway::server> gateway_over(const asio::any_io_executor& e
           "Or serve another kind of place:\n"
           "    cofferdam serve --provider docker:IMAGE                containers; needs a Docker daemon\n"
           "    cofferdam serve --provider local --allow-host-paths    no wall: clients have all rights of your user");
-  return std::make_unique<e2b_gateway::server>(executor, std::move(walls), std::move(options));
-}
-
-/// Stops the gateway at the first signal. The program ends at the latest 9 s later, and immediately at a second signal.
-awaitable<void> stop_on_signal(e2b_gateway::server& gateway, asio::signal_set& signals,
-                               asio::steady_timer& last_moment) {
-  co_await signals.async_wait(asio::use_awaitable);
-  last_moment.expires_after(longest_end);
-  last_moment.async_wait([](const std::error_code& in_time) {
-    if (!in_time) give_up("the open environments did not close in time");
-  });
-  signals.async_wait([](const std::error_code& none, int) {
-    if (!none) give_up("stopped by a second signal before all environments were closed");
-  });
-  co_await gateway.stop();
+  return gateway.serve(std::move(walls), chosen.pool);
 }
 
 constexpr const char* host_paths =
@@ -107,26 +173,17 @@ int run_serve(std::vector<std::string> words) {
   options.api_key(key).port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
   http_server_settings server = options.server();
   options.server(server.stop_timeout(std::chrono::seconds(1)));
-  const auto gateway = gateway_over(context.get_executor(), chosen->place, std::move(options));
-  listener where = tcp_listener(context.get_executor(), "127.0.0.1", chosen->port);
-  const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
-  std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url << " E2B_API_KEY=" << key << "\n";
-  flush_output();
-
+  served_gateway gateway(context, std::move(options), chosen->port);
+  gateway.stop_on_signal();
   std::exception_ptr failure;
   const auto ended = [&](std::exception_ptr why) {
-    if (why && !failure) failure = why;
+    failure = std::move(why);
     context.stop();
   };
-  const auto stopped = [&](std::exception_ptr why) {
-    if (why && !failure) failure = why;
-  };
-  asio::signal_set signals(context, SIGINT, SIGTERM);
-  asio::co_spawn(context, gateway->serve(std::move(where)), ended);
-  asio::steady_timer last_moment(context);
-  asio::co_spawn(context, stop_on_signal(*gateway, signals, last_moment), stopped);
+  asio::co_spawn(context, serve_place(gateway, *chosen), asio::bind_cancellation_slot(gateway.slot(), ended));
   context.run();
-  if (failure) std::rethrow_exception(failure);
+  if (failure && !(gateway.is_stopped() && is_cancellation(failure))) std::rethrow_exception(failure);
+  if (gateway.stop_failure()) std::rethrow_exception(gateway.stop_failure());
   return 0;
 }
 

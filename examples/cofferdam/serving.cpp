@@ -2,12 +2,18 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include "serving.hpp"
 
+#include <cofferdam/core/error.hpp>
+
 #include "report.hpp"
+
+#include <asio/error.hpp>
 
 #include <cstddef>
 #include <cstdlib>
+#include <exception>
 #include <random>
 #include <string>
+#include <system_error>
 
 #include <sys/prctl.h>
 
@@ -21,6 +27,18 @@ std::string random_text(std::size_t digits) {
 }
 
 void become_undumpable() { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+bool is_cancellation(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const cofferdam::error& reason) {
+    return reason.code() == cofferdam::exec_errc::cancelled;
+  } catch (const std::system_error& reason) {
+    return reason.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
 
 void give_up(const char* why) {
   complain(why);

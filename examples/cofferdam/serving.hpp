@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <string>
 
 // Functions of the two servers, `mcp` and `serve`.
@@ -18,6 +19,9 @@ std::string random_text(std::size_t digits);
 
 /// Keeps other programs of the same user from reading this program's memory (PR_SET_DUMPABLE 0).
 void become_undumpable();
+
+/// Returns true if an exception only tells that the coroutine was cancelled.
+bool is_cancellation(const std::exception_ptr& failure);
 
 /// Ends the program at once, with status 125. The kernel closes all connections, so clients see that their streams have
 /// ended.

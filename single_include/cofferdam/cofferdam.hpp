@@ -7213,6 +7213,13 @@ class code_layer {
     return inner_.version();
   }
 
+  /// Returns true if the wrapped runner is known to be lost. This member is present if the wrapped runner has it.
+  bool is_lost() const noexcept
+    requires requires(const Inner& inner) { inner.is_lost(); }
+  {
+    return inner_.is_lost();
+  }
+
   /// Returns a description of the interpreter that runs the code. Guards around this layer use it.
   auto guest()
     requires requires(Inner& inner) { inner.guest(); }
@@ -8766,9 +8773,9 @@ awaitable<void> shielded(std::function<awaitable<void>()> work);
 #include <deque>
 #include <exception>
 #include <functional>
-#include <iterator>
 #include <list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8780,11 +8787,14 @@ struct pool_settings {
   std::size_t opens_at_once = 4;
   std::chrono::milliseconds open_interval{0};
   std::chrono::milliseconds wait_limit{60'000};
+  std::chrono::milliseconds max_idle{0};  // zero: no limit
+  bool waits_for_first = true;
 };
 
 struct pool_numbers {
   std::size_t idle = 0;
   std::size_t opening = 0;
+  std::size_t waiting = 0;
   std::size_t handed_out = 0;
   std::size_t failed = 0;
   std::size_t discarded = 0;
@@ -8811,10 +8821,11 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
 
   const home_strand& home() const noexcept { return home_; }
 
-  /// Starts the coroutine that opens objects, and waits until the first object is open.
+  /// Starts the coroutine that opens objects, and waits until the first object is open, unless the settings say not to.
   /// \throws the exception of the provider if no object could be opened.
   static awaitable<void> begin(shared self) {
     self->spawn(keep_filled(self), true);
+    if (!self->settings_.waits_for_first) co_return;
     while (self->idle_.empty()) {
       if (self->first_failure_) std::rethrow_exception(self->first_failure_);
       const wait_result result = co_await self->ready_.wait();
@@ -8826,7 +8837,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   /// Takes an open object out of the pool, or waits for one.
   static awaitable<Opened> take(shared self) {
     self->require_open();
-    if (self->waiting_.empty()) {
+    if (self->unserved() == 0) {
       if (std::optional<Opened> ready = self->next_idle()) {
         ++self->handed_out_;
         // The start of a process keeps the event loop busy for milliseconds. So the next one begins a little later, and
@@ -8852,14 +8863,19 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   }
 
   /// Stops opening, closes all idle objects, and waits until all this has ended.
+  /// \throws the first exception of closing an object that was not lost.
   static awaitable<void> close(shared self) {
     self->stop();
     while (!self->running_.empty()) co_await self->joined_.wait();
-    self->lost_.insert(self->lost_.end(), std::make_move_iterator(self->idle_.begin()),
-                       std::make_move_iterator(self->idle_.end()));
-    self->idle_.clear();
+    self->discard_lost();
     self->close_lost();
+    while (!self->idle_.empty()) {
+      Opened last = std::move(self->idle_.front().opened);
+      self->idle_.pop_front();
+      self->spawn(close_one(self, std::move(last), true), false);
+    }
     while (!self->running_.empty()) co_await self->joined_.wait();
+    if (self->close_failure_) std::rethrow_exception(std::exchange(self->close_failure_, nullptr));
   }
 
   /// Stops opening, and destroys all idle objects, without waiting.
@@ -8873,12 +8889,19 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   pool_numbers numbers() const {
     return {.idle = idle_.size(),
             .opening = opening_,
+            .waiting = unserved(),
             .handed_out = handed_out_,
             .failed = failed_,
             .discarded = discarded_};
   }
 
  private:
+  /// An object that is ready to be handed out.
+  struct idle_object {
+    Opened opened;
+    clock::time_point since;
+  };
+
   /// An entry in the queue of coroutines that wait for an object.
   struct waiter {
     explicit waiter(const asio::any_io_executor& executor) : changed(executor) {}
@@ -8902,10 +8925,13 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     place(const place&) = delete;
     place& operator=(const place&) = delete;
     ~place() {
-      std::optional<Opened> unused = std::move(at_->given);
+      std::optional<Opened> unused = std::exchange(at_->given, std::nullopt);
       of_.waiting_.erase(at_);
       if (!unused) return;
-      of_.add(std::move(*unused));
+      try {
+        of_.add(std::move(*unused));
+      } catch (const std::bad_alloc&) {  // its destructor ends it
+      }
       of_.changed_.notify();
     }
     waiter* operator->() const noexcept { return &*at_; }
@@ -8915,16 +8941,17 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     typename std::list<waiter>::iterator at_;
   };
 
-  /// Opens objects whenever the pool has too few, and closes those that are lost.
+  /// Opens objects whenever the pool has too few, and closes those that are lost or have waited too long.
   static awaitable<void> keep_filled(shared self) {
     while (!self->closing_) {
       self->discard_lost();
       self->close_lost();
-      clock::time_point until = async_event::never;
-      while (self->missing() && self->opening_ < self->settings_.opens_at_once) {
+      clock::time_point until = self->next_expiry();
+      while (self->missing() && self->opening_ < self->opens_at_once()) {
         const clock::time_point now = clock::now();
-        if (now < self->not_before_) {
-          until = self->not_before_;
+        const clock::time_point begin = self->next_attempt();
+        if (now < begin) {
+          until = std::min(until, begin);
           break;
         }
         self->not_before_ = now + self->settings_.open_interval;
@@ -8937,6 +8964,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   }
 
   static awaitable<void> open_one(shared self) {
+    const clock::time_point begun = clock::now();
     std::optional<Opened> fresh;
     std::exception_ptr failure;
     try {
@@ -8953,20 +8981,24 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     if (fresh) {
       self->delay_ = {};
       self->first_failure_ = nullptr;
+      self->last_failure_ = nullptr;
       self->add(std::move(*fresh));
     } else {
-      self->note_failure(failure);
+      self->note_failure(failure, begun);
     }
     self->ready_.notify();
     self->changed_.notify();
   }
 
-  static awaitable<void> close_one(shared self, Opened opened) {
+  /// \param reports  true if `close` throws the exception. The failure to close an object that is lost is only counted:
+  ///                 the object is unusable anyway, and its destructor releases what is left of it.
+  static awaitable<void> close_one(shared self, Opened opened, bool reports) {
     const auto closes = [&opened] { return opened.close(); };
     try {
       co_await shielded(closes);
-    } catch (...) {  // the object is unusable anyway, and its destructor releases what is left of it
+    } catch (...) {
       ++self->failed_;
+      if (reports && !self->close_failure_) self->close_failure_ = std::current_exception();
     }
   }
 
@@ -9002,17 +9034,19 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
         return;
       }
     }
-    idle_.push_back(std::move(opened));
+    idle_.push_back({std::move(opened), clock::now()});
   }
 
-  /// Waits before the next attempt, longer after each failure in a row. If nothing else is opening, the coroutines that
-  /// wait get the failure now, because the next attempt may be far away.
-  void note_failure(std::exception_ptr failure) {
+  /// Waits before the next attempt, longer after each failure in a row. Attempts that fail together count as one
+  /// failure. If nothing else is opening, the coroutines that wait get the failure now.
+  /// \param begun  the time at which the attempt began.
+  void note_failure(std::exception_ptr failure, clock::time_point begun) {
     using namespace std::chrono_literals;
     if (closing_) return;
     ++failed_;
-    delay_ = std::clamp(delay_ * 2, clock::duration(100ms), clock::duration(30s));
-    not_before_ = std::max(not_before_, clock::now() + delay_);
+    if (begun >= failed_at_) delay_ *= 2;
+    delay_ = std::clamp(delay_, clock::duration(100ms), clock::duration(30s));
+    failed_at_ = clock::now();
     last_failure_ = failure;
     if (opening_ != 0) return;
     first_failure_ = failure;
@@ -9025,21 +9059,49 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     each.changed.notify();
   }
 
+  /// Returns the number of coroutines in the queue that have received neither an object nor a failure.
+  std::size_t unserved() const {
+    return static_cast<std::size_t>(std::count_if(waiting_.begin(), waiting_.end(),
+                                                  [](const waiter& each) { return !each.given && !each.failure; }));
+  }
+
   /// Returns true if the pool needs more objects than it has or opens.
-  bool missing() const {
-    const auto unserved = std::count_if(waiting_.begin(), waiting_.end(),
-                                        [](const waiter& each) { return !each.given && !each.failure; });
-    return idle_.size() + opening_ < settings_.size + static_cast<std::size_t>(unserved);
+  bool missing() const { return idle_.size() + opening_ < settings_.size + unserved(); }
+
+  /// Returns how many attempts may run at the same time. After a failure this is one, until an attempt succeeds.
+  std::size_t opens_at_once() const { return delay_ == clock::duration::zero() ? settings_.opens_at_once : 1; }
+
+  /// Returns the earliest time of the next attempt. A coroutine that waits gets an attempt soon even after many
+  /// failures, so that it receives an object, or the current failure.
+  clock::time_point next_attempt() const {
+    using namespace std::chrono_literals;
+    if (delay_ == clock::duration::zero()) return not_before_;
+    const clock::duration delay = unserved() == 0 ? delay_ : std::min(delay_, clock::duration(1s));
+    return std::max(not_before_, failed_at_ + delay);
+  }
+
+  /// Returns the time at which the first idle object has waited too long.
+  clock::time_point next_expiry() const {
+    clock::time_point first = async_event::never;
+    if (settings_.max_idle.count() == 0) return first;
+    for (const idle_object& each : idle_) first = std::min(first, each.since + settings_.max_idle);
+    return first;
+  }
+
+  bool is_usable(const idle_object& object, clock::time_point now) const {
+    if (settings_.max_idle.count() != 0 && now - object.since >= settings_.max_idle) return false;
+    return !is_lost(object.opened);
   }
 
   void discard_lost() {
+    const clock::time_point now = clock::now();
     for (auto at = idle_.begin(); at != idle_.end();) {
-      if (!is_lost(*at)) {
+      if (is_usable(*at, now)) {
         ++at;
         continue;
       }
       ++discarded_;
-      lost_.push_back(std::move(*at));
+      lost_.push_back(std::move(at->opened));
       at = idle_.erase(at);
     }
   }
@@ -9048,7 +9110,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     while (!lost_.empty()) {
       Opened lost = std::move(lost_.front());
       lost_.pop_front();
-      spawn(close_one(this->shared_from_this(), std::move(lost)), false);
+      spawn(close_one(this->shared_from_this(), std::move(lost), false), false);
     }
   }
 
@@ -9056,7 +9118,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     discard_lost();
     std::optional<Opened> front;
     if (idle_.empty()) return front;
-    front.emplace(std::move(idle_.front()));
+    front.emplace(std::move(idle_.front().opened));
     idle_.pop_front();
     return front;
   }
@@ -9074,7 +9136,8 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
 
   error nothing_in_time() const {
     std::string text = "pool: no environment became ready within " + std::to_string(settings_.wait_limit.count()) +
-                       " ms (" + std::to_string(opening_) + " opening)";
+                       " ms (opening: " + std::to_string(opening_) +
+                       ", waiting callers: " + std::to_string(unserved()) + ")";
     try {
       if (last_failure_) std::rethrow_exception(last_failure_);
     } catch (const std::exception& last) {
@@ -9092,7 +9155,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   async_event changed_;  // for keep_filled: there is something to do
   async_event ready_;    // for begin: an attempt to open has ended
   async_event joined_;   // for close: a coroutine of the pool has ended
-  std::deque<Opened> idle_;
+  std::deque<idle_object> idle_;
   std::deque<Opened> lost_;  // no longer usable, and not closed yet
   std::list<waiter> waiting_;
   std::list<running> running_;
@@ -9100,10 +9163,12 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   std::size_t handed_out_ = 0;
   std::size_t failed_ = 0;
   std::size_t discarded_ = 0;
-  clock::time_point not_before_{};  // the earliest time of the next attempt to open
-  clock::duration delay_{};         // after a failure; zero after a success
-  std::exception_ptr first_failure_;
-  std::exception_ptr last_failure_;
+  clock::time_point not_before_{};    // the earliest time of the next attempt to open, apart from failures
+  clock::time_point failed_at_{};     // the time of the last failed attempt
+  clock::duration delay_{};           // from a failure to the next attempt; zero after a success
+  std::exception_ptr first_failure_;  // of an attempt while nothing else was opening; null after a success
+  std::exception_ptr last_failure_;   // null after a success
+  std::exception_ptr close_failure_;
   bool closing_ = false;
   bool abandoned_ = false;
 };
@@ -9132,12 +9197,14 @@ class pool_counts {
   std::size_t idle() const noexcept { return numbers_.idle; }
   /// Returns the number of environments that are opening.
   std::size_t opening() const noexcept { return numbers_.opening; }
+  /// Returns the number of callers that wait for an environment. If it is often above 0, the pool is too small.
+  std::size_t waiting() const noexcept { return numbers_.waiting; }
   /// Returns the number of environments that were handed out.
   std::size_t handed_out() const noexcept { return numbers_.handed_out; }
   /// Returns the number of attempts to open or close an environment that failed.
   std::size_t failed() const noexcept { return numbers_.failed; }
-  /// Returns the number of environments that were lost while they waited, such as a container that was killed. They
-  /// were closed and replaced.
+  /// Returns the number of environments that were lost while they waited, such as a container that was killed, or that
+  /// have waited longer than `max_idle`. They were closed and replaced.
   std::size_t discarded() const noexcept { return numbers_.discarded; }
 
  private:
@@ -9168,8 +9235,12 @@ class pooled_provider {
 /// An open pool: environments that are open already, so that a program gets one in well under a millisecond. Each is
 /// handed out once and never comes back. The pool opens the next ones in the background.
 ///
+/// An environment that is known to be lost (`is_lost()`) is not handed out. This check asks nobody. An environment
+/// without `is_lost()`, such as a sandbox of E2B, can end unnoticed; set `max_idle` for it.
+///
 /// The object may be moved. If it is destroyed without `close()`, it ends everything that it has opened and not handed
-/// out, without waiting. It must not outlive its `io_context` or thread pool. It may be used from several threads.
+/// out, without waiting. It must not outlive its `io_context` or thread pool.
+/// \par Threads  may be used from several threads, unless it was opened on a strand. Then it belongs to that strand.
 template <class Opened>
 class environment_pool {
  public:
@@ -9196,6 +9267,7 @@ class environment_pool {
   /// Closes the pool: stops opening, closes all environments that were not handed out, and waits until this is done.
   /// Environments that were handed out stay open. Calls of `provider().open()` that wait throw
   /// error{exec_errc::environment_closed}. A cancellation does not stop this operation.
+  /// \throws the first exception of closing an environment, after everything has ended.
   awaitable<void> close() {
     return detail::shielded(
         [state = get()] { return state->home().run([state] { return detail::pool_state<Opened>::close(state); }); });
@@ -9222,7 +9294,9 @@ class pool_recipe {
  public:
   /// Makes the recipe. `pool(provider, size)` calls this.
   pool_recipe(Provider provider, std::size_t size) : provider_(std::move(provider)) {
-    if (size == 0) throw error(exec_errc::invalid_argument, "pool: the size is 0; a pool has at least 1 environment");
+    if (size == 0 || size > 10'000)
+      throw error(exec_errc::invalid_argument,
+                  "pool: the size is " + std::to_string(size) + "; it must be from 1 to 10000");
     settings_.size = size;
   }
 
@@ -9232,12 +9306,14 @@ class pool_recipe {
     settings_.opens_at_once = count;
     return *this;
   }
-  /// Sets the shortest time between the starts of two openings, as a limit of the rate. Default: none. After a failure,
-  /// the pool waits 100 ms, then twice as long after each further failure in a row, up to 30 s.
+  /// Sets the shortest time between the starts of two openings, as a limit of the rate. Default: none. At most a day.
+  ///
+  /// After a failure, the pool opens one environment at a time until that succeeds. It waits 100 ms before the next
+  /// attempt, and twice as long after each further failure in a row, up to 30 s; up to 1 s while a caller waits.
   pool_recipe& open_interval(std::chrono::milliseconds interval) {
-    if (interval.count() < 0)
+    if (interval.count() < 0 || interval > std::chrono::hours(24))
       throw error(exec_errc::invalid_argument,
-                  "pool: open_interval is " + std::to_string(interval.count()) + " ms; it must not be negative");
+                  "pool: open_interval is " + std::to_string(interval.count()) + " ms; it must be from 0 ms to 24 h");
     settings_.open_interval = interval;
     return *this;
   }
@@ -9249,8 +9325,25 @@ class pool_recipe {
     settings_.wait_limit = limit;
     return *this;
   }
+  /// Sets how long an environment may wait in the pool. After this time it is closed, and another one is opened.
+  /// Default: no limit. At most a day. Sandboxes of E2B need it, because they end by themselves: use half of their
+  /// `lifetime`.
+  pool_recipe& max_idle(std::chrono::milliseconds time) {
+    if (time.count() <= 0 || time > std::chrono::hours(24))
+      throw error(exec_errc::invalid_argument,
+                  "pool: max_idle is " + std::to_string(time.count()) + " ms; it must be from 1 ms to 24 h");
+    settings_.max_idle = time;
+    return *this;
+  }
+  /// Lets `open()` return at once, for a server that should answer before its first environment is open. If none can be
+  /// opened, `provider().open()` throws the exception of the provider, and the pool goes on trying.
+  pool_recipe& without_waiting() {
+    settings_.waits_for_first = false;
+    return *this;
+  }
 
-  /// Opens the pool. Returns when the first environment is open; the others follow in the background.
+  /// Opens the pool. Returns when the first environment is open; the others follow in the background. The time that
+  /// this may take is that of the provider's own `open()`: `wait_limit` is for `provider().open()`.
   /// \throws the exception of the provider if the first environments cannot be opened.
   /// \par Cancellation  closes what was opened, then error{exec_errc::cancelled}.
   awaitable<environment_pool<environment_of<Provider>>> open() const { return open_with(provider_, settings_); }
@@ -9283,8 +9376,8 @@ class pool_recipe {
 /// do it when it is handed out. A pool of code runners, `pool(jail() | python(), 4)`, works in the same way.
 ///
 /// \param provider  a provider of environments or of runners.
-/// \param size      how many environments are kept open and unused, at least 1.
-/// \throws          error{exec_errc::invalid_argument} if the size is 0.
+/// \param size      how many environments are kept open and unused, from 1 to 10,000.
+/// \throws          error{exec_errc::invalid_argument} for another size.
 template <detail::opens_closable Provider>
 pool_recipe<Provider> pool(Provider provider, std::size_t size) {
   return pool_recipe<Provider>(std::move(provider), size);
@@ -22808,6 +22901,8 @@ class any_runner {
   std::string version() const { return get().version(); }
   /// Returns a description of the interpreter. Guards around the runner use it to parse code.
   interpreter_info guest() { return get().guest(); }
+  /// Returns true if the contained runner is known to be lost. Returns false if it cannot know.
+  bool is_lost() const noexcept { return inside_ && inside_->is_lost(); }
 
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
@@ -22844,6 +22939,7 @@ class any_runner {
     virtual awaitable<void> close() = 0;
     virtual std::string version() const = 0;
     virtual interpreter_info guest() = 0;
+    virtual bool is_lost() const noexcept = 0;
     virtual bool has_environment() const = 0;
     virtual any_environment* environment() = 0;
   };
@@ -22892,6 +22988,10 @@ class any_runner {
       }
     }
     interpreter_info guest() override { return detail::interpreter_of(runner_); }
+    bool is_lost() const noexcept override {
+      if constexpr (requires { runner_.is_lost(); }) return runner_.is_lost();
+      return false;
+    }
     bool has_environment() const override {
       if constexpr (detail::asks_for_environment<R>) {
         return runner_.has_environment();
@@ -25734,6 +25834,14 @@ class python_runner {
   /// Returns the version of the interpreter, for example "3.12.1". The text is empty before the first start and after
   /// `close`.
   std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
+
+  /// Returns true if the environment is known to be lost, so that all further runs would fail. This member is present
+  /// if the environment has it. A driver that has died is no loss, because the next run restarts it.
+  bool is_lost() const noexcept
+    requires requires(const E& environment) { environment.is_lost(); }
+  {
+    return !core_ || environment_->environment.is_lost();
+  }
 
   /// Returns a description of the interpreter. Guards use it to start a process in the environment that parses code.
   interpreter_info guest() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
@@ -14,8 +15,12 @@
 #include <asio/cancellation_state.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
 #include <gtest/gtest.h>
@@ -23,12 +28,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,6 +58,7 @@ struct account {
   std::atomic<int> most_opening = 0;
   std::atomic<int> failures_left = 0;
   std::atomic<int> lost_number = -1;  // the environment that reports to be lost
+  std::atomic<int> closes_to_fail = 0;
   std::chrono::milliseconds open_time{0};
 };
 
@@ -71,6 +80,10 @@ class numbered {
   awaitable<void> close() {
     co_await pause_for(1ms);
     if (!std::exchange(closed_, true)) ++of_->closed;
+    if (of_->closes_to_fail > 0) {
+      --of_->closes_to_fail;
+      throw error(exec_errc::io_error, "the fake closes with a failure");
+    }
   }
   bool is_lost() const noexcept { return of_->lost_number == number_; }
   int number() const noexcept { return number_; }
@@ -121,6 +134,47 @@ class stubborn_provider {
   }
 
   std::shared_ptr<account> of_;
+};
+
+/// A provider whose openings, except the first, wait until `release` is called. Then they end in one turn of the event
+/// loop. Each calls the function of its number just before it ends.
+class gated_provider {
+ public:
+  class gate {
+   public:
+    explicit gate(const asio::any_io_executor& executor)
+        : timer(executor, std::chrono::steady_clock::time_point::max()) {}
+    void release() { timer.cancel(); }
+    asio::steady_timer timer;
+    std::map<int, std::function<void()>> at_end;
+  };
+
+  gated_provider(std::shared_ptr<account> of, std::shared_ptr<gate> at) : of_(std::move(of)), at_(std::move(at)) {}
+  awaitable<numbered> open() const { return open_one(of_, at_); }
+
+ private:
+  static awaitable<numbered> open_one(std::shared_ptr<account> of, std::shared_ptr<gate> at) {
+    const int number = of->opening++;
+    if (number != 0) {
+      std::error_code released;
+      co_await at->timer.async_wait(asio::redirect_error(asio::use_awaitable, released));
+    }
+    if (const auto found = at->at_end.find(number); found != at->at_end.end()) found->second();
+    ++of->opened;
+    co_return numbered(of, number);
+  }
+
+  std::shared_ptr<account> of_;
+  std::shared_ptr<gate> at_;
+};
+
+/// A layer that fails when it is put around an environment.
+class broken_layer : public pipeable {
+ public:
+  template <code_exec_environment Inner>
+  Inner attach(Inner) const {
+    throw error(exec_errc::invalid_argument, "the layer is broken");
+  }
 };
 
 template <class Condition>
@@ -369,12 +423,299 @@ TEST(Pool, many_threads_take_from_one_pool) {
   expect_none_left(*of);
 }
 
+/// Takes environments until the pool is closed. Failures and time limits are expected.
+awaitable<void> take_until_closed(pooled_provider<numbered> provider) {
+  for (;;) {
+    bool is_closed = false;
+    try {
+      auto env = co_await provider.open();
+      co_await env.close();
+    } catch (const error& failure) {
+      is_closed = failure.code() == exec_errc::environment_closed;
+    }
+    if (is_closed) co_return;
+    co_await pause_for(1ms);
+  }
+}
+
+TEST(Pool, many_threads_meet_failures_time_limits_and_the_end_of_the_pool) {
+  const auto of = std::make_shared<account>();
+  of->open_time = 1ms;
+  asio::thread_pool threads(4);
+  std::atomic<int> ended = 0;
+  const auto work = [&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 3).wait_limit(3ms);
+    co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
+      const asio::any_io_executor executor = co_await asio::this_coro::executor;
+      for (int i = 0; i < 8; ++i)
+        asio::co_spawn(executor, take_until_closed(pool.provider()), [&](const std::exception_ptr& failure) {
+          EXPECT_FALSE(failure);
+          ++ended;
+        });
+      for (int i = 0; i < 5; ++i) {
+        co_await pause_for(20ms);
+        of->failures_left = 2;
+        of->lost_number = of->opened - 1;
+        EXPECT_LE(pool.counts().idle(), 20U);
+      }
+    });
+    co_await until([&] { return ended == 8; });
+  };
+  asio::co_spawn(threads, work(), asio::use_future).get();
+  threads.join();
+  expect_none_left(*of);
+}
+
+// Eight attempts that fail together are one failure: the pause is 100 ms, not 100 ms doubled seven times.
+TEST(Pool, attempts_that_fail_together_count_as_one_failure) {
+  const auto of = std::make_shared<account>();
+  of->failures_left = 8;
+  of->open_time = 5ms;
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 8).opens_at_once(8).without_waiting();
+    const auto begin = std::chrono::steady_clock::now();
+    co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
+      co_await until([&] { return pool.counts().idle() == 8; });
+      EXPECT_EQ(pool.counts().failed(), 8U);
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, after_a_failure_one_attempt_runs_at_a_time) {
+  const auto of = std::make_shared<account>();
+  of->open_time = 5ms;
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 4).opens_at_once(4), [&](auto& pool) -> awaitable<void> {
+      co_await until([&] { return pool.counts().idle() == 4; });
+      of->failures_left = 1000;
+      auto first = co_await pool.provider().open();
+      auto second = co_await pool.provider().open();
+      co_await until([&] { return pool.counts().failed() >= 1U && pool.counts().opening() == 0; });
+      of->most_opening = 0;
+      co_await until([&] { return pool.counts().failed() >= 4U; });
+      EXPECT_EQ(of->most_opening, 1);
+      co_await first.close();
+      co_await second.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, callers_get_the_failure_within_seconds_however_long_the_backend_fails) {
+  const auto of = std::make_shared<account>();
+  of->failures_left = 100'000;
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 2).without_waiting();
+    co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
+      for (int i = 0; i < 7; ++i) {  // without the limit, the last pause would be 3.2 s
+        const auto begin = std::chrono::steady_clock::now();
+        const std::optional<error> failure = co_await failure_of(pool.provider());
+        EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, 2200ms);
+      }
+      of->failures_left = 0;
+      auto env = co_await pool.provider().open();
+      co_await env.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_pool_that_does_not_wait_opens_at_once) {
+  const auto of = std::make_shared<account>();
+  of->open_time = 1h;
+  run([&]() -> awaitable<void> {
+    const auto begin = std::chrono::steady_clock::now();
+    auto recipe = pool(numbered_provider(of), 2).without_waiting();
+    co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
+      co_await until([&] { return pool.counts().opening() == 2; });
+      EXPECT_EQ(pool.counts().idle(), 0U);
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, what_waits_longer_than_the_limit_is_closed_and_replaced) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 2).max_idle(30ms), [&](auto& pool) -> awaitable<void> {
+      co_await until([&] { return of->closed >= 4; });
+      auto env = co_await pool.provider().open();
+      EXPECT_GE(env.number(), 4);
+      EXPECT_GE(pool.counts().discarded(), 4U);
+      co_await env.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, the_failure_to_close_an_environment_is_thrown_after_all_are_closed) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 3);
+    auto opened = co_await recipe.open();
+    co_await until([&] { return opened.counts().idle() == 3; });
+    of->closes_to_fail = 1;
+    std::optional<error> failure;
+    try {
+      co_await opened.close();
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_TRUE(failure && failure->code() == exec_errc::io_error);
+    EXPECT_EQ(of->closed, 3);
+    EXPECT_EQ(opened.counts().failed(), 1U);
+    co_await opened.close();
+  });
+  expect_none_left(*of);
+}
+
+TEST(Pool, a_layer_that_fails_at_the_hand_out_ends_the_environment) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    co_await with(pool(numbered_provider(of), 1), [&](auto& pool) -> awaitable<void> {
+      const std::optional<error> failure = co_await failure_of(pool.provider() | broken_layer());
+      EXPECT_TRUE(failure && failure->code() == exec_errc::invalid_argument);
+      co_await until([&] { return pool.counts().idle() == 1; });
+    });
+  });
+  EXPECT_EQ(of->opened, of->closed + of->destroyed_open);
+}
+
+TEST(Pool, a_layer_inside_that_fails_is_a_failure_to_open) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of) | broken_layer(), 2);
+    const std::optional<error> failure = co_await failure_of(recipe);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::invalid_argument);
+  });
+  EXPECT_EQ(of->opened, of->closed + of->destroyed_open);
+}
+
+TEST(Pool, the_error_of_a_wait_counts_the_callers_and_forgets_failures_before_a_success) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    auto recipe = pool(numbered_provider(of), 1).without_waiting().wait_limit(300ms);
+    of->failures_left = 1;
+    co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
+      co_await until([&] { return pool.counts().idle() == 1; });
+      EXPECT_EQ(pool.counts().failed(), 1U);
+      of->open_time = 1h;
+      auto env = co_await pool.provider().open();
+      const std::optional<error> failure = co_await failure_of(pool.provider());
+      EXPECT_TRUE(failure && failure->code() == exec_errc::unavailable);
+      if (failure) {
+        const std::string text = failure->what();
+        EXPECT_NE(text.find("waiting callers: 1"), std::string::npos) << text;
+        EXPECT_EQ(text.find("the fake cannot open"), std::string::npos) << text;
+      }
+      EXPECT_EQ(pool.counts().waiting(), 0U);
+      co_await env.close();
+    });
+  });
+  expect_none_left(*of);
+}
+
+// The first caller in the queue has its environment, but has not continued yet. The second caller takes the idle one.
+// It does not join the queue, where the failure of the third opening would reach it.
+TEST(Pool, a_caller_takes_an_idle_environment_although_another_caller_is_about_to_continue) {
+  const auto of = std::make_shared<account>();
+  run([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto gate = std::make_shared<gated_provider::gate>(executor);
+    auto recipe = pool(gated_provider(of, gate), 2).opens_at_once(3);
+    auto opened = co_await recipe.open();
+    auto provider = opened.provider();
+    int ended = 0;
+    const auto takes = [&]() -> awaitable<void> {
+      auto env = co_await provider.open();
+      co_await env.close();
+    };
+    const auto note = [&](const std::exception_ptr& failure) {
+      EXPECT_FALSE(failure);
+      ++ended;
+    };
+    co_await takes();
+    asio::co_spawn(executor, takes(), note);
+    co_await until([&] { return of->opening == 4; });
+    gate->at_end[3] = [&] {
+      asio::co_spawn(executor, takes(), note);
+      throw error(exec_errc::provider_failed, "the third opening fails");
+    };
+    gate->release();
+    co_await until([&] { return ended == 2; });
+    gate->at_end.clear();
+    co_await opened.close();
+  });
+  EXPECT_EQ(of->opened, of->closed);
+  EXPECT_EQ(of->destroyed_open, 0);
+}
+
+/// Calls `what` from the event loop, after this number of other turns.
+void after(const asio::any_io_executor& executor, int turns, std::function<void()> what) {
+  asio::post(executor, [executor, turns, what = std::move(what)]() mutable {
+    if (turns == 0) return what();
+    after(executor, turns - 1, std::move(what));
+  });
+}
+
+/// A caller waits for an environment. Its environment becomes ready, the caller is cancelled, and the pool closes, all
+/// within a few turns of the event loop.
+awaitable<void> close_while_an_environment_comes_back(std::shared_ptr<account> of, int turns_to_close,
+                                                      int turns_to_cancel) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto gate = std::make_shared<gated_provider::gate>(executor);
+  auto recipe = pool(gated_provider(of, gate), 1).opens_at_once(1);
+  auto opened = co_await recipe.open();
+  auto provider = opened.provider();
+  auto first = co_await provider.open();
+  asio::cancellation_signal signal;
+  int ended = 0;
+  const auto takes = [&]() -> awaitable<void> {
+    auto env = co_await provider.open();
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    co_await env.close();
+  };
+  const auto closes = [&]() -> awaitable<void> { co_await opened.close(); };
+  asio::co_spawn(executor, takes(),
+                 asio::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr&) { ++ended; }));
+  co_await until([&] { return of->opening == 2; });
+  gate->release();
+  after(executor, turns_to_close, [&] {
+    asio::co_spawn(executor, closes(), [&](const std::exception_ptr& failure) {
+      EXPECT_FALSE(failure);
+      ++ended;
+    });
+  });
+  after(executor, turns_to_cancel, [&] { signal.emit(asio::cancellation_type::terminal); });
+  co_await until([&] { return ended == 2; });
+  co_await first.close();
+}
+
+TEST(Pool, an_environment_that_comes_back_while_the_pool_closes_is_closed) {
+  for (int close = 0; close < 12; ++close) {
+    for (int cancel = 0; cancel < 12; ++cancel) {
+      const auto of = std::make_shared<account>();
+      run([&] { return close_while_an_environment_comes_back(of, close, cancel); });
+      EXPECT_EQ(of->opened, of->closed) << "close after " << close << " turns, cancel after " << cancel;
+      EXPECT_EQ(of->destroyed_open, 0) << "close after " << close << " turns, cancel after " << cancel;
+    }
+  }
+}
+
 TEST(Pool, invalid_settings_are_refused) {
   const auto of = std::make_shared<account>();
   const auto invalid = [](auto call) { return cofferdam_test::code_of(call) == exec_errc::invalid_argument; };
   EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 0); }));
   EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).opens_at_once(0); }));
   EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).open_interval(-1ms); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), static_cast<std::size_t>(-1)); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).open_interval(std::chrono::milliseconds::max()); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).max_idle(0ms); }));
+  EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).max_idle(25h); }));
   EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).wait_limit(0ms); }));
   EXPECT_TRUE(invalid([&] { pool(numbered_provider(of), 1).wait_limit(25h); }));
 }

@@ -6,24 +6,35 @@
 #include <cofferdam/agent.hpp>
 #include <cofferdam/core.hpp>
 #include <cofferdam/local.hpp>
+#include <cofferdam/mcp.hpp>
+#include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/sandbox.hpp>
 #include <cofferdam/testing/fake_provider.hpp>
 
 #include "support/jail_tests.hpp"
+#include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
+#include <asio/buffer.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/connect_pipe.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/readable_pipe.hpp>
 #include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/writable_pipe.hpp>
+#include <asio/write.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -121,6 +132,14 @@ awaitable<void> keep_environments_ready() {
       });
     }
   });
+}
+
+awaitable<void> serve_from_a_pool(byte_stream client) {
+  co_await with(pool(sandbox(), 2).without_waiting(), [&](auto& pool) -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    mcp::server server(executor, pool.provider());
+    co_await server.serve(std::move(client));
+  });  // the pool is closed after the server
 }
 
 // ---- input and output -----------------------------------------------------------------------------------------------
@@ -289,6 +308,41 @@ TEST(Guide, keeps_a_server_until_the_environment_ends) {
 TEST(Guide, keeps_environments_ready) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(keep_environments_ready()), "first\nsecond\n");
+}
+
+TEST(Guide, serves_from_a_pool) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const std::string calls =
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},)"
+      R"("clientInfo":{"name":"test","version":"1"}}})"
+      "\n"
+      R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"code_exec","arguments":{"cmd":"pwd; id"}}})"
+      "\n";
+  std::string answers;
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::readable_pipe input(executor);
+    asio::writable_pipe host_output(executor);
+    asio::connect_pipe(input, host_output);
+    asio::readable_pipe host_input(executor);
+    asio::writable_pipe output(executor);
+    asio::connect_pipe(host_input, output);
+    bool is_over = false;
+    byte_stream client = make_byte_stream(std::move(input), std::move(output), "the host");
+    asio::co_spawn(executor, serve_from_a_pool(std::move(client)), [&](const std::exception_ptr& failure) {
+      EXPECT_FALSE(failure);
+      is_over = true;
+    });
+    co_await asio::async_write(host_output, asio::buffer(calls), asio::use_awaitable);
+    while (answers.find("\"id\":2") == std::string::npos) {
+      std::array<char, 4096> piece;
+      const std::size_t count = co_await host_input.async_read_some(asio::buffer(piece), asio::use_awaitable);
+      answers.append(piece.data(), count);
+    }
+    host_output.close();
+    while (!is_over) co_await cofferdam_test::pause_for(1ms);
+  });
+  EXPECT_NE(answers.find("/workspace"), std::string::npos) << answers;
 }
 
 TEST(Guide, passes_untrusted_text_as_one_argument) {

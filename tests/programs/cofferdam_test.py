@@ -16,6 +16,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -557,52 +558,124 @@ def test_a_signal_ends_the_copying_of_a_file_that_python_made(place):
 
 # ---- servers ----
 
-def test_mcp_runs_a_command(place):
-    server = place.start(subcommand="mcp")
+class McpClient:
+    """A client of `cofferdam mcp` over stdio."""
 
-    def ask(number, method, parameters):
+    def __init__(self, place, *words):
+        self.server = place.start(*words, subcommand="mcp")
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        equal(self.ask(1, "initialize", client)["serverInfo"]["name"], "cofferdam")
+        self.server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+
+    def ask(self, number, method, parameters):
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
-        server.stdin.write(json.dumps(message).encode() + b"\n")
-        server.stdin.flush()
+        self.server.stdin.write(json.dumps(message).encode() + b"\n")
+        self.server.stdin.flush()
         while True:
-            answer = json.loads(server.stdout.readline())
+            answer = json.loads(self.server.stdout.readline())
             if answer.get("id") == number:
                 return answer["result"]
 
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    equal(ask(1, "initialize", client)["serverInfo"]["name"], "cofferdam")
-    server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-    answer = ask(2, "tools/call", {"name": "code_exec", "arguments": {"cmd": "echo $((6 * 7))"}})
+    def command(self, line):
+        return self.ask(2, "tools/call", {"name": "code_exec", "arguments": {"cmd": line}})
+
+    def end(self):
+        self.server.stdin.close()
+        status = self.server.wait(LIMIT)
+        self.server.stdout.close()
+        self.server.stderr.close()
+        return status
+
+
+class ServeClient:
+    """A client of `cofferdam serve`."""
+
+    def __init__(self, place, *words):
+        words = [*words, "--port", "0"] + (["--allow-host-paths"] if place.name == "local" else [])
+        self.server = place.start(*words, subcommand="serve")
+        self.line = self.server.stdout.readline().decode()
+        self.variables = dict(re.findall(r"(E2B_\w+)=(\S+)", self.line))
+
+    def post(self, path, body, fields):
+        request = urllib.request.Request(self.variables["E2B_API_URL"] + path, data=body, headers=fields)
+        return urllib.request.urlopen(request, timeout=LIMIT)
+
+    def sandbox(self):
+        return json.load(self.post("/v2/sandboxes", b'{"templateID": "base"}',
+                                   {"X-API-KEY": self.variables["E2B_API_KEY"], "Content-Type": "application/json"}))
+
+    def command(self, sandbox, line):
+        start = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", line]}}).encode()
+        stream = self.post("/process.Process/Start", b"\0" + len(start).to_bytes(4, "big") + start, {
+            "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1",
+            "E2b-Sandbox-Id": sandbox["sandboxID"], "E2b-Sandbox-Port": "49983",
+            "X-Access-Token": sandbox["envdAccessToken"]})
+        return b"".join(map(base64.b64decode, re.findall(rb'"stdout":\s*"([^"]+)"', stream.read())))
+
+    def end(self):
+        self.server.send_signal(signal.SIGINT)
+        status = self.server.wait(LIMIT)
+        self.server.communicate()
+        return status
+
+
+def containers():
+    """Returns the ids of all containers, if there is a daemon for the tests."""
+    if not DOCKER:
+        return ""
+    return subprocess.run(["docker", "-H", DOCKER, "ps", "-aq"], capture_output=True, timeout=LIMIT).stdout
+
+
+def children(pid):
+    """Returns the processes that a process has started, with all that they have started."""
+    found = []
+    for child in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            state, parent = Path(f"/proc/{child}/stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == pid and state not in "ZX":
+            found += [int(child), *children(int(child))]
+    return found
+
+
+def test_mcp_runs_a_command(place):
+    client = McpClient(place)
+    answer = client.command("echo $((6 * 7))")
     check("42" in answer["content"][0]["text"], answer)
-    server.stdin.close()
-    equal(server.wait(LIMIT), 0)
-    server.stdout.close()
-    server.stderr.close()
+    equal(client.end(), 0)
+
+
+def test_mcp_takes_its_environment_from_a_pool_and_leaves_none(place):
+    before = containers()
+    client = McpClient(place, "--pool", "2")
+    answer = client.command("echo $((6 * 7))")
+    check("42" in answer["content"][0]["text"], answer)
+    processes = children(client.server.pid)
+    equal(client.end(), 0)
+    check(until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes)), "processes are left", processes)
+    check(until(lambda: containers() == before), "containers are left")
 
 
 def test_serve_prints_its_variables_and_runs_a_command(place):
-    words = ["--port", "0"] + (["--allow-host-paths"] if place.name == "local" else [])
-    server = place.start(*words, subcommand="serve")
-    line = server.stdout.readline().decode()
-    variables = dict(re.findall(r"(E2B_\w+)=(\S+)", line))
-    equal((line.startswith("export "), sorted(variables)), (True, ["E2B_API_KEY", "E2B_API_URL", "E2B_SANDBOX_URL"]), line)
-    check(re.fullmatch(r"e2b_[0-9a-f]{40}", variables["E2B_API_KEY"]), line)
+    client = ServeClient(place)
+    names = sorted(client.variables)
+    equal((client.line.startswith("export "), names), (True, ["E2B_API_KEY", "E2B_API_URL", "E2B_SANDBOX_URL"]), client.line)
+    check(re.fullmatch(r"e2b_[0-9a-f]{40}", client.variables["E2B_API_KEY"]), client.line)
+    equal(client.command(client.sandbox(), "echo $((6 * 7))"), b"42\n")
+    equal(client.end(), 0)
 
-    def post(path, body, fields):
-        request = urllib.request.Request(variables["E2B_API_URL"] + path, data=body, headers=fields)
-        return urllib.request.urlopen(request, timeout=LIMIT)
 
-    made = json.load(post("/v2/sandboxes", b'{"templateID": "base"}',
-                          {"X-API-KEY": variables["E2B_API_KEY"], "Content-Type": "application/json"}))
-    start = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", "echo $((6 * 7))"]}}).encode()
-    stream = post("/process.Process/Start", b"\0" + len(start).to_bytes(4, "big") + start, {
-        "Content-Type": "application/connect+json", "Connect-Protocol-Version": "1", "E2b-Sandbox-Id": made["sandboxID"],
-        "E2b-Sandbox-Port": "49983", "X-Access-Token": made["envdAccessToken"]})
-    pieces = re.findall(rb'"stdout":\s*"([^"]+)"', stream.read())
-    equal(b"".join(map(base64.b64decode, pieces)), b"42\n")
-    server.send_signal(signal.SIGINT)
-    equal(server.wait(LIMIT), 0)
-    server.communicate()
+def test_serve_hands_out_sandboxes_of_a_pool_and_leaves_none(place):
+    before = containers()
+    client = ServeClient(place, "--pool", "2")
+    for number in range(3):
+        equal(client.command(client.sandbox(), "ls -A; echo used > used; echo $((6 * 7))"), b"42\n", number)
+    processes = children(client.server.pid)
+    check(place.name == "docker" or len(processes) >= 3, processes)
+    equal(client.end(), 0)
+    check(until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes)), "processes are left", processes)
+    check(until(lambda: containers() == before), "containers are left")
 
 
 def test_agent_works_on_a_file(place):
@@ -681,6 +754,46 @@ def once_a_provider_that_does_not_work_is_a_failure_of_the_program():
     check(b"/no/docker.sock" in err, err)
 
 
+def once_a_pool_that_cannot_be_opened_ends_serve_with_the_reason():
+    place = Place("none", ["--provider", "docker:x", "--pool", "2"], {"DOCKER_HOST": "unix:///no/docker.sock"})
+    status, out, err = place.run("--port", "0", subcommand="serve")
+    equal((status, out), (1, b""))
+    check(b"/no/docker.sock" in err, err)
+
+
+def once_a_pool_that_cannot_be_opened_is_an_answer_of_mcp():
+    place = Place("none", ["--provider", "docker:x", "--pool", "2"], {"DOCKER_HOST": "unix:///no/docker.sock"})
+    client = McpClient(place)
+    for _ in range(3):
+        begin = time.monotonic()
+        answer = client.command("true")
+        check(answer["isError"] and "/no/docker.sock" in answer["content"][0]["text"], answer)
+        check(time.monotonic() - begin < 5, "the answer took", time.monotonic() - begin)
+    equal(client.end(), 0)
+
+
+def once_a_signal_ends_serve_while_its_pool_opens():
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(folder + "/docker.sock")
+        silent.listen()
+        place = Place("none", ["--provider", "docker:x", "--pool", "1"], {"DOCKER_HOST": f"unix://{folder}/docker.sock"})
+        server = place.start("--port", "0", subcommand="serve")
+        silent.settimeout(LIMIT)
+        accepted, _ = silent.accept()
+        with accepted:
+            server.send_signal(signal.SIGTERM)
+            equal(server.wait(LIMIT), 0)
+        equal(server.communicate(), (b"", b""))
+
+
+def once_the_size_of_a_pool_is_a_number():
+    for subcommand in ("serve", "mcp"):
+        for size in ("-1", "many", "1001", "2x"):
+            status, _, err = Place("local", ["--provider", "local"]).run("--pool", size, subcommand=subcommand)
+            equal(status, 1)
+            check(b"--pool needs a number from 0 to 1000" in err, err)
+
+
 def texts(*words):
     return subprocess.run([PROGRAM, *words], capture_output=True, timeout=LIMIT, check=True, text=True).stdout
 
@@ -710,6 +823,8 @@ def once_an_option_has_one_spelling():
         check(work <= options_of(subcommand), subcommand, work - options_of(subcommand))
     for subcommand in ("mcp", "doctor", "agent"):
         check({"--provider", "--memory", "--network", "--workspace"} <= options_of(subcommand), subcommand)
+    for subcommand in ("mcp", "serve"):
+        check({"--provider", "--memory", "--pool"} <= options_of(subcommand), subcommand)
 
 
 def once_the_manual_has_every_option():
@@ -859,7 +974,7 @@ def jail_works():
 # runners are connected.
 ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
              "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works",
-             "doctor_prints_the_walls"]
+             "doctor_prints_the_walls", "of_a_pool_and", "from_a_pool_and"]
 
 
 def main():

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/pool.hpp>
+#include <cofferdam/core/with.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
 #include "serve/gateway_support.hpp"
@@ -306,6 +309,39 @@ TEST(E2bGateway, a_provider_that_fails_is_an_answer_that_tells_no_secret) {
         EXPECT_EQ(gateway.sandboxes(), 0U);
       },
       e2b_gateway::options().sandboxes(1), any_provider(broken_provider()));
+}
+
+TEST(E2bGateway, takes_its_sandboxes_from_a_pool_that_outlives_it) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(pool(local_provider(), 2), [](auto& pool) -> awaitable<void> {
+      const gateway_work body = [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        for (int i = 0; i < 3; ++i) {
+          const gateway_sandbox_name box = co_await client.create();
+          const gateway_stream stream = co_await client.run(box, "ls -A; echo used > used; echo fine");
+          EXPECT_EQ(stream.out, "fine\n");
+        }
+      };
+      co_await cofferdam_test::with_gateway(e2b_gateway::options(), body, any_provider(pool.provider()));
+      EXPECT_EQ(pool.counts().handed_out(), 3U);
+    });
+  });
+}
+
+TEST(E2bGateway, a_pool_that_cannot_open_is_an_answer_within_seconds) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    auto recipe = pool(broken_provider(), 2).without_waiting();
+    co_await with(std::move(recipe), [](auto& pool) -> awaitable<void> {
+      const gateway_work body = [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        for (int i = 0; i < 3; ++i) {
+          const auto begin = std::chrono::steady_clock::now();
+          const http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
+          EXPECT_EQ(said(answer), failure_text(500, "The sandbox could not be created, or changed"));
+          EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+        }
+      };
+      co_await cofferdam_test::with_gateway(e2b_gateway::options(), body, any_provider(pool.provider()));
+    });
+  });
 }
 
 TEST(E2bGateway, listening_beyond_this_machine_needs_a_key) {

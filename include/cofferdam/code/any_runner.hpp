@@ -60,6 +60,8 @@ class any_runner {
   std::string version() const { return get().version(); }
   /// Returns a description of the interpreter. Guards around the runner use it to parse code.
   interpreter_info guest() { return get().guest(); }
+  /// Returns true if the contained runner is known to be lost. Returns false if it cannot know.
+  bool is_lost() const noexcept { return inside_ && inside_->is_lost(); }
 
   /// Returns true if the code runs in an environment that the caller can use, for example to copy files.
   bool has_environment() const { return get().has_environment(); }
@@ -96,6 +98,7 @@ class any_runner {
     virtual awaitable<void> close() = 0;
     virtual std::string version() const = 0;
     virtual interpreter_info guest() = 0;
+    virtual bool is_lost() const noexcept = 0;
     virtual bool has_environment() const = 0;
     virtual any_environment* environment() = 0;
   };
@@ -144,6 +147,10 @@ class any_runner {
       }
     }
     interpreter_info guest() override { return detail::interpreter_of(runner_); }
+    bool is_lost() const noexcept override {
+      if constexpr (requires { runner_.is_lost(); }) return runner_.is_lost();
+      return false;
+    }
     bool has_environment() const override {
       if constexpr (detail::asks_for_environment<R>) {
         return runner_.has_environment();

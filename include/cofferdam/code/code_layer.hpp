@@ -117,6 +117,13 @@ class code_layer {
     return inner_.version();
   }
 
+  /// Returns true if the wrapped runner is known to be lost. This member is present if the wrapped runner has it.
+  bool is_lost() const noexcept
+    requires requires(const Inner& inner) { inner.is_lost(); }
+  {
+    return inner_.is_lost();
+  }
+
   /// Returns a description of the interpreter that runs the code. Guards around this layer use it.
   auto guest()
     requires requires(Inner& inner) { inner.guest(); }

@@ -105,6 +105,14 @@ class python_runner {
   /// `close`.
   std::string version() const { return core_ ? detail::version_of(*core_) : std::string(); }
 
+  /// Returns true if the environment is known to be lost, so that all further runs would fail. This member is present
+  /// if the environment has it. A driver that has died is no loss, because the next run restarts it.
+  bool is_lost() const noexcept
+    requires requires(const E& environment) { environment.is_lost(); }
+  {
+    return !core_ || environment_->environment.is_lost();
+  }
+
   /// Returns a description of the interpreter. Guards use it to start a process in the environment that parses code.
   interpreter_info guest() {
     interpreter_info there;

@@ -28,12 +28,14 @@ class pool_counts {
   std::size_t idle() const noexcept { return numbers_.idle; }
   /// Returns the number of environments that are opening.
   std::size_t opening() const noexcept { return numbers_.opening; }
+  /// Returns the number of callers that wait for an environment. If it is often above 0, the pool is too small.
+  std::size_t waiting() const noexcept { return numbers_.waiting; }
   /// Returns the number of environments that were handed out.
   std::size_t handed_out() const noexcept { return numbers_.handed_out; }
   /// Returns the number of attempts to open or close an environment that failed.
   std::size_t failed() const noexcept { return numbers_.failed; }
-  /// Returns the number of environments that were lost while they waited, such as a container that was killed. They
-  /// were closed and replaced.
+  /// Returns the number of environments that were lost while they waited, such as a container that was killed, or that
+  /// have waited longer than `max_idle`. They were closed and replaced.
   std::size_t discarded() const noexcept { return numbers_.discarded; }
 
  private:
@@ -64,8 +66,12 @@ class pooled_provider {
 /// An open pool: environments that are open already, so that a program gets one in well under a millisecond. Each is
 /// handed out once and never comes back. The pool opens the next ones in the background.
 ///
+/// An environment that is known to be lost (`is_lost()`) is not handed out. This check asks nobody. An environment
+/// without `is_lost()`, such as a sandbox of E2B, can end unnoticed; set `max_idle` for it.
+///
 /// The object may be moved. If it is destroyed without `close()`, it ends everything that it has opened and not handed
-/// out, without waiting. It must not outlive its `io_context` or thread pool. It may be used from several threads.
+/// out, without waiting. It must not outlive its `io_context` or thread pool.
+/// \par Threads  may be used from several threads, unless it was opened on a strand. Then it belongs to that strand.
 template <class Opened>
 class environment_pool {
  public:
@@ -92,6 +98,7 @@ class environment_pool {
   /// Closes the pool: stops opening, closes all environments that were not handed out, and waits until this is done.
   /// Environments that were handed out stay open. Calls of `provider().open()` that wait throw
   /// error{exec_errc::environment_closed}. A cancellation does not stop this operation.
+  /// \throws the first exception of closing an environment, after everything has ended.
   awaitable<void> close() {
     return detail::shielded(
         [state = get()] { return state->home().run([state] { return detail::pool_state<Opened>::close(state); }); });
@@ -118,7 +125,9 @@ class pool_recipe {
  public:
   /// Makes the recipe. `pool(provider, size)` calls this.
   pool_recipe(Provider provider, std::size_t size) : provider_(std::move(provider)) {
-    if (size == 0) throw error(exec_errc::invalid_argument, "pool: the size is 0; a pool has at least 1 environment");
+    if (size == 0 || size > 10'000)
+      throw error(exec_errc::invalid_argument,
+                  "pool: the size is " + std::to_string(size) + "; it must be from 1 to 10000");
     settings_.size = size;
   }
 
@@ -128,12 +137,14 @@ class pool_recipe {
     settings_.opens_at_once = count;
     return *this;
   }
-  /// Sets the shortest time between the starts of two openings, as a limit of the rate. Default: none. After a failure,
-  /// the pool waits 100 ms, then twice as long after each further failure in a row, up to 30 s.
+  /// Sets the shortest time between the starts of two openings, as a limit of the rate. Default: none. At most a day.
+  ///
+  /// After a failure, the pool opens one environment at a time until that succeeds. It waits 100 ms before the next
+  /// attempt, and twice as long after each further failure in a row, up to 30 s; up to 1 s while a caller waits.
   pool_recipe& open_interval(std::chrono::milliseconds interval) {
-    if (interval.count() < 0)
+    if (interval.count() < 0 || interval > std::chrono::hours(24))
       throw error(exec_errc::invalid_argument,
-                  "pool: open_interval is " + std::to_string(interval.count()) + " ms; it must not be negative");
+                  "pool: open_interval is " + std::to_string(interval.count()) + " ms; it must be from 0 ms to 24 h");
     settings_.open_interval = interval;
     return *this;
   }
@@ -145,8 +156,25 @@ class pool_recipe {
     settings_.wait_limit = limit;
     return *this;
   }
+  /// Sets how long an environment may wait in the pool. After this time it is closed, and another one is opened.
+  /// Default: no limit. At most a day. Sandboxes of E2B need it, because they end by themselves: use half of their
+  /// `lifetime`.
+  pool_recipe& max_idle(std::chrono::milliseconds time) {
+    if (time.count() <= 0 || time > std::chrono::hours(24))
+      throw error(exec_errc::invalid_argument,
+                  "pool: max_idle is " + std::to_string(time.count()) + " ms; it must be from 1 ms to 24 h");
+    settings_.max_idle = time;
+    return *this;
+  }
+  /// Lets `open()` return at once, for a server that should answer before its first environment is open. If none can be
+  /// opened, `provider().open()` throws the exception of the provider, and the pool goes on trying.
+  pool_recipe& without_waiting() {
+    settings_.waits_for_first = false;
+    return *this;
+  }
 
-  /// Opens the pool. Returns when the first environment is open; the others follow in the background.
+  /// Opens the pool. Returns when the first environment is open; the others follow in the background. The time that
+  /// this may take is that of the provider's own `open()`: `wait_limit` is for `provider().open()`.
   /// \throws the exception of the provider if the first environments cannot be opened.
   /// \par Cancellation  closes what was opened, then error{exec_errc::cancelled}.
   awaitable<environment_pool<environment_of<Provider>>> open() const { return open_with(provider_, settings_); }
@@ -179,8 +207,8 @@ class pool_recipe {
 /// do it when it is handed out. A pool of code runners, `pool(jail() | python(), 4)`, works in the same way.
 ///
 /// \param provider  a provider of environments or of runners.
-/// \param size      how many environments are kept open and unused, at least 1.
-/// \throws          error{exec_errc::invalid_argument} if the size is 0.
+/// \param size      how many environments are kept open and unused, from 1 to 10,000.
+/// \throws          error{exec_errc::invalid_argument} for another size.
 template <detail::opens_closable Provider>
 pool_recipe<Provider> pool(Provider provider, std::size_t size) {
   return pool_recipe<Provider>(std::move(provider), size);

@@ -20,9 +20,9 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <iterator>
 #include <list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,11 +34,14 @@ struct pool_settings {
   std::size_t opens_at_once = 4;
   std::chrono::milliseconds open_interval{0};
   std::chrono::milliseconds wait_limit{60'000};
+  std::chrono::milliseconds max_idle{0};  // zero: no limit
+  bool waits_for_first = true;
 };
 
 struct pool_numbers {
   std::size_t idle = 0;
   std::size_t opening = 0;
+  std::size_t waiting = 0;
   std::size_t handed_out = 0;
   std::size_t failed = 0;
   std::size_t discarded = 0;
@@ -65,10 +68,11 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
 
   const home_strand& home() const noexcept { return home_; }
 
-  /// Starts the coroutine that opens objects, and waits until the first object is open.
+  /// Starts the coroutine that opens objects, and waits until the first object is open, unless the settings say not to.
   /// \throws the exception of the provider if no object could be opened.
   static awaitable<void> begin(shared self) {
     self->spawn(keep_filled(self), true);
+    if (!self->settings_.waits_for_first) co_return;
     while (self->idle_.empty()) {
       if (self->first_failure_) std::rethrow_exception(self->first_failure_);
       const wait_result result = co_await self->ready_.wait();
@@ -80,7 +84,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   /// Takes an open object out of the pool, or waits for one.
   static awaitable<Opened> take(shared self) {
     self->require_open();
-    if (self->waiting_.empty()) {
+    if (self->unserved() == 0) {
       if (std::optional<Opened> ready = self->next_idle()) {
         ++self->handed_out_;
         // The start of a process keeps the event loop busy for milliseconds. So the next one begins a little later, and
@@ -106,14 +110,19 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   }
 
   /// Stops opening, closes all idle objects, and waits until all this has ended.
+  /// \throws the first exception of closing an object that was not lost.
   static awaitable<void> close(shared self) {
     self->stop();
     while (!self->running_.empty()) co_await self->joined_.wait();
-    self->lost_.insert(self->lost_.end(), std::make_move_iterator(self->idle_.begin()),
-                       std::make_move_iterator(self->idle_.end()));
-    self->idle_.clear();
+    self->discard_lost();
     self->close_lost();
+    while (!self->idle_.empty()) {
+      Opened last = std::move(self->idle_.front().opened);
+      self->idle_.pop_front();
+      self->spawn(close_one(self, std::move(last), true), false);
+    }
     while (!self->running_.empty()) co_await self->joined_.wait();
+    if (self->close_failure_) std::rethrow_exception(std::exchange(self->close_failure_, nullptr));
   }
 
   /// Stops opening, and destroys all idle objects, without waiting.
@@ -127,12 +136,19 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   pool_numbers numbers() const {
     return {.idle = idle_.size(),
             .opening = opening_,
+            .waiting = unserved(),
             .handed_out = handed_out_,
             .failed = failed_,
             .discarded = discarded_};
   }
 
  private:
+  /// An object that is ready to be handed out.
+  struct idle_object {
+    Opened opened;
+    clock::time_point since;
+  };
+
   /// An entry in the queue of coroutines that wait for an object.
   struct waiter {
     explicit waiter(const asio::any_io_executor& executor) : changed(executor) {}
@@ -156,10 +172,13 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     place(const place&) = delete;
     place& operator=(const place&) = delete;
     ~place() {
-      std::optional<Opened> unused = std::move(at_->given);
+      std::optional<Opened> unused = std::exchange(at_->given, std::nullopt);
       of_.waiting_.erase(at_);
       if (!unused) return;
-      of_.add(std::move(*unused));
+      try {
+        of_.add(std::move(*unused));
+      } catch (const std::bad_alloc&) {  // its destructor ends it
+      }
       of_.changed_.notify();
     }
     waiter* operator->() const noexcept { return &*at_; }
@@ -169,16 +188,17 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     typename std::list<waiter>::iterator at_;
   };
 
-  /// Opens objects whenever the pool has too few, and closes those that are lost.
+  /// Opens objects whenever the pool has too few, and closes those that are lost or have waited too long.
   static awaitable<void> keep_filled(shared self) {
     while (!self->closing_) {
       self->discard_lost();
       self->close_lost();
-      clock::time_point until = async_event::never;
-      while (self->missing() && self->opening_ < self->settings_.opens_at_once) {
+      clock::time_point until = self->next_expiry();
+      while (self->missing() && self->opening_ < self->opens_at_once()) {
         const clock::time_point now = clock::now();
-        if (now < self->not_before_) {
-          until = self->not_before_;
+        const clock::time_point begin = self->next_attempt();
+        if (now < begin) {
+          until = std::min(until, begin);
           break;
         }
         self->not_before_ = now + self->settings_.open_interval;
@@ -191,6 +211,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   }
 
   static awaitable<void> open_one(shared self) {
+    const clock::time_point begun = clock::now();
     std::optional<Opened> fresh;
     std::exception_ptr failure;
     try {
@@ -207,20 +228,24 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     if (fresh) {
       self->delay_ = {};
       self->first_failure_ = nullptr;
+      self->last_failure_ = nullptr;
       self->add(std::move(*fresh));
     } else {
-      self->note_failure(failure);
+      self->note_failure(failure, begun);
     }
     self->ready_.notify();
     self->changed_.notify();
   }
 
-  static awaitable<void> close_one(shared self, Opened opened) {
+  /// \param reports  true if `close` throws the exception. The failure to close an object that is lost is only counted:
+  ///                 the object is unusable anyway, and its destructor releases what is left of it.
+  static awaitable<void> close_one(shared self, Opened opened, bool reports) {
     const auto closes = [&opened] { return opened.close(); };
     try {
       co_await shielded(closes);
-    } catch (...) {  // the object is unusable anyway, and its destructor releases what is left of it
+    } catch (...) {
       ++self->failed_;
+      if (reports && !self->close_failure_) self->close_failure_ = std::current_exception();
     }
   }
 
@@ -256,17 +281,19 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
         return;
       }
     }
-    idle_.push_back(std::move(opened));
+    idle_.push_back({std::move(opened), clock::now()});
   }
 
-  /// Waits before the next attempt, longer after each failure in a row. If nothing else is opening, the coroutines that
-  /// wait get the failure now, because the next attempt may be far away.
-  void note_failure(std::exception_ptr failure) {
+  /// Waits before the next attempt, longer after each failure in a row. Attempts that fail together count as one
+  /// failure. If nothing else is opening, the coroutines that wait get the failure now.
+  /// \param begun  the time at which the attempt began.
+  void note_failure(std::exception_ptr failure, clock::time_point begun) {
     using namespace std::chrono_literals;
     if (closing_) return;
     ++failed_;
-    delay_ = std::clamp(delay_ * 2, clock::duration(100ms), clock::duration(30s));
-    not_before_ = std::max(not_before_, clock::now() + delay_);
+    if (begun >= failed_at_) delay_ *= 2;
+    delay_ = std::clamp(delay_, clock::duration(100ms), clock::duration(30s));
+    failed_at_ = clock::now();
     last_failure_ = failure;
     if (opening_ != 0) return;
     first_failure_ = failure;
@@ -279,21 +306,49 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     each.changed.notify();
   }
 
+  /// Returns the number of coroutines in the queue that have received neither an object nor a failure.
+  std::size_t unserved() const {
+    return static_cast<std::size_t>(std::count_if(waiting_.begin(), waiting_.end(),
+                                                  [](const waiter& each) { return !each.given && !each.failure; }));
+  }
+
   /// Returns true if the pool needs more objects than it has or opens.
-  bool missing() const {
-    const auto unserved = std::count_if(waiting_.begin(), waiting_.end(),
-                                        [](const waiter& each) { return !each.given && !each.failure; });
-    return idle_.size() + opening_ < settings_.size + static_cast<std::size_t>(unserved);
+  bool missing() const { return idle_.size() + opening_ < settings_.size + unserved(); }
+
+  /// Returns how many attempts may run at the same time. After a failure this is one, until an attempt succeeds.
+  std::size_t opens_at_once() const { return delay_ == clock::duration::zero() ? settings_.opens_at_once : 1; }
+
+  /// Returns the earliest time of the next attempt. A coroutine that waits gets an attempt soon even after many
+  /// failures, so that it receives an object, or the current failure.
+  clock::time_point next_attempt() const {
+    using namespace std::chrono_literals;
+    if (delay_ == clock::duration::zero()) return not_before_;
+    const clock::duration delay = unserved() == 0 ? delay_ : std::min(delay_, clock::duration(1s));
+    return std::max(not_before_, failed_at_ + delay);
+  }
+
+  /// Returns the time at which the first idle object has waited too long.
+  clock::time_point next_expiry() const {
+    clock::time_point first = async_event::never;
+    if (settings_.max_idle.count() == 0) return first;
+    for (const idle_object& each : idle_) first = std::min(first, each.since + settings_.max_idle);
+    return first;
+  }
+
+  bool is_usable(const idle_object& object, clock::time_point now) const {
+    if (settings_.max_idle.count() != 0 && now - object.since >= settings_.max_idle) return false;
+    return !is_lost(object.opened);
   }
 
   void discard_lost() {
+    const clock::time_point now = clock::now();
     for (auto at = idle_.begin(); at != idle_.end();) {
-      if (!is_lost(*at)) {
+      if (is_usable(*at, now)) {
         ++at;
         continue;
       }
       ++discarded_;
-      lost_.push_back(std::move(*at));
+      lost_.push_back(std::move(at->opened));
       at = idle_.erase(at);
     }
   }
@@ -302,7 +357,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     while (!lost_.empty()) {
       Opened lost = std::move(lost_.front());
       lost_.pop_front();
-      spawn(close_one(this->shared_from_this(), std::move(lost)), false);
+      spawn(close_one(this->shared_from_this(), std::move(lost), false), false);
     }
   }
 
@@ -310,7 +365,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
     discard_lost();
     std::optional<Opened> front;
     if (idle_.empty()) return front;
-    front.emplace(std::move(idle_.front()));
+    front.emplace(std::move(idle_.front().opened));
     idle_.pop_front();
     return front;
   }
@@ -328,7 +383,8 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
 
   error nothing_in_time() const {
     std::string text = "pool: no environment became ready within " + std::to_string(settings_.wait_limit.count()) +
-                       " ms (" + std::to_string(opening_) + " opening)";
+                       " ms (opening: " + std::to_string(opening_) +
+                       ", waiting callers: " + std::to_string(unserved()) + ")";
     try {
       if (last_failure_) std::rethrow_exception(last_failure_);
     } catch (const std::exception& last) {
@@ -346,7 +402,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   async_event changed_;  // for keep_filled: there is something to do
   async_event ready_;    // for begin: an attempt to open has ended
   async_event joined_;   // for close: a coroutine of the pool has ended
-  std::deque<Opened> idle_;
+  std::deque<idle_object> idle_;
   std::deque<Opened> lost_;  // no longer usable, and not closed yet
   std::list<waiter> waiting_;
   std::list<running> running_;
@@ -354,10 +410,12 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
   std::size_t handed_out_ = 0;
   std::size_t failed_ = 0;
   std::size_t discarded_ = 0;
-  clock::time_point not_before_{};  // the earliest time of the next attempt to open
-  clock::duration delay_{};         // after a failure; zero after a success
-  std::exception_ptr first_failure_;
-  std::exception_ptr last_failure_;
+  clock::time_point not_before_{};    // the earliest time of the next attempt to open, apart from failures
+  clock::time_point failed_at_{};     // the time of the last failed attempt
+  clock::duration delay_{};           // from a failure to the next attempt; zero after a success
+  std::exception_ptr first_failure_;  // of an attempt while nothing else was opening; null after a success
+  std::exception_ptr last_failure_;   // null after a success
+  std::exception_ptr close_failure_;
   bool closing_ = false;
   bool abandoned_ = false;
 };
