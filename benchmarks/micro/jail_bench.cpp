@@ -196,18 +196,19 @@ template <class Provider>
 awaitable<void> compare_hand_out(int rounds, const Provider& recipe, std::string name) {
   constexpr std::size_t size = 4;
   std::vector<row> rows;
-  rows.emplace_back(name + ".open()");
   rows.emplace_back("pool(" + name + ", 4).provider().open()");
+  rows.emplace_back(name + ".open()");
   const auto pooled = pool(recipe, size);
   auto opened = co_await pooled.open();
   const auto ready = opened.provider();
   for (int i = -3; i < rounds; ++i) {
     while (opened.counts().idle() < size) co_await pause();
-    const std::chrono::nanoseconds by_backend = co_await timed_open(recipe);
+    co_await pause();
     const std::chrono::nanoseconds by_pool = co_await timed_open(ready);
+    const std::chrono::nanoseconds by_backend = co_await timed_open(recipe);
     if (i < 0) continue;  // warm-up
-    rows[0].add(by_backend);
-    rows[1].add(by_pool);
+    rows[0].add(by_pool);
+    rows[1].add(by_backend);
   }
   co_await opened.close();
   cofferdam_bench::print("A hand-out of a pool, interleaved", rows);
