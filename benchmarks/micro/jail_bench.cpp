@@ -56,7 +56,7 @@ using cofferdam_bench::timed;
 /// Bubblewrap with the arguments of a jail, but with another program instead of the warden.
 class bare_bubblewrap {
  public:
-  explicit bare_bubblewrap(std::vector<std::string> program) : user_(detail::choose_jail_user({})) {
+  explicit bare_bubblewrap(std::vector<std::string> program) : user_(detail::choose_jail_user(-1)) {
     std::string pattern = (std::filesystem::temp_directory_path() / "jail-bench-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     folder_ = pattern;

@@ -20154,8 +20154,9 @@ using jail = basic_jail<>;
 /// * no network, unless `network(network_policy::host)`;
 /// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
-///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders: Git fails
-///   in a repository with `core.sharedRepository`, and `tar -p` for such files;
+///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders, because it
+///   cannot tell them apart: Git fails in a repository with `core.sharedRepository`, and `tar -p`, `cp -a` and
+///   `chmod 755` fail for folders with setgid. `chmod 00755` clears the bit; access lists (setfacl) do without it;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -20176,21 +20177,24 @@ template <class Unused>
 class basic_jail {
  public:
   /// Shows a file or folder of this machine at the same path, read-only, with all that is mounted beneath it.
-  /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user.
+  /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user. It must not be in the
+  ///              workspace, where commands could change it, unless the jail shows the workspace at its own path.
   basic_jail& mount_read_only(std::filesystem::path path);
   /// Shows a file or folder of this machine at the same path; commands may change it.
   /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
   basic_jail& mount_writable(std::filesystem::path path);
-  /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
+  /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it: also
+  /// where this machine has mounted a folder above it a second time. `open()` looks at these places from inside.
+  /// Another hard link of the file is not covered.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
   /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path or
   ///              removes it, and moves the cover if the file is moved. The jail then ends: every operation fails with
-  ///              error{exec_errc::environment_closed}, which has the path. No command begins without the cover. A
-  ///              command that runs at that time may see the new file for some milliseconds; if the file was moved away
-  ///              and made again, until it ends. The same holds for protected names. Hide the folder in which such a
-  ///              file is, or do not change it while the jail is open. A command that renames a folder with a hidden
-  ///              path in it ends the jail, too.
+  ///              error{exec_errc::environment_closed}, which has the path. No command begins, and none gets further
+  ///              input, without the cover. A command that runs at that time may see the new file for some
+  ///              milliseconds; if the file was moved away and made again, until it ends or wants input. The same holds
+  ///              for protected names. Hide the folder in which such a file is, or do not change it while the jail is
+  ///              open. A command that renames a folder with a hidden path in it ends the jail, too.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -20273,7 +20277,9 @@ class basic_jail {
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
   ///     a limit that is required cannot be set, if a mounted path does not exist or was replaced meanwhile, or if
   ///     there is no shell; error{exec_errc::invalid_argument} for options that contradict each other, such as
-  ///     `protect` and a `mount_writable` of the same folder, and for a link to the root of this machine.
+  ///     `protect` and a `mount_writable` of the same folder, for a mount that another one would cover, and for a link
+  ///     to the root of this machine; error{exec_errc::provider_failed} also for a virtual environment in a folder that
+  ///     commands can change, unless only root can change its Python, or a mount names it.
   awaitable<jail_environment> open() const;
 
  private:
@@ -59532,6 +59538,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
 /// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
 /// * `files(folders, commands)`: the operations on files;
+/// * `can_be_lost()`: returns false if `lost()` never returns an error;
 /// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
 class host_state {
@@ -59628,7 +59635,8 @@ class host_state {
       self->require_usable();
     }
     process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
-    co_return running;
+    if (!self->place_.can_be_lost()) co_return running;
+    co_return process(std::make_unique<checked_process>(self, std::move(running)));
   }
 
   std::vector<background_command> background() const {
@@ -59642,6 +59650,31 @@ class host_state {
   }
 
  private:
+  /// A process that gets no further input if the environment must end.
+  class checked_process final : public process::implementation {
+   public:
+    checked_process(std::weak_ptr<host_state> state, process running)
+        : state_(std::move(state)), running_(std::move(running)) {}
+
+    awaitable<output_chunk> read() override { return running_.read(); }
+    awaitable<void> write_input(bytes_view data) override {
+      if (const std::shared_ptr<host_state> state = state_.lock()) state->require_usable();
+      return running_.write_input(data);
+    }
+    awaitable<void> close_input() override { return running_.close_input(); }
+    awaitable<void> signal(int number) override { return running_.signal(number); }
+    awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+      return running_.resize(rows, columns);
+    }
+    awaitable<command_result> wait() override { return running_.wait(); }
+    awaitable<command_result> take_result() override { return std::move(running_).wait(); }
+    std::shared_ptr<const isolation_report> isolation() const override { return running_.isolation(); }
+
+   private:
+    std::weak_ptr<host_state> state_;
+    process running_;
+  };
+
   void require_open() const {
     if (closing_)
       throw error(exec_errc::environment_closed,
@@ -59840,6 +59873,8 @@ inline unique_fd find_beneath(const unique_fd& root, const std::string& path, li
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -59848,8 +59883,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A place in a jail at which a mount hides or protects a name.
 class jail_cover {
  public:
-  std::string place;  ///< absolute, as the jail names it
-  std::string call;   ///< for errors, as in `hide("/srv/key")`
+  std::string place;   ///< absolute, as the jail names it
+  std::string call;    ///< for errors, as in `hide("/srv/key")`
+  bool hides = false;  ///< nothing of this machine is visible at the place and beneath it
 };
 
 /// The root of a jail, as this program reaches it. It stays usable when the jail's processes have ended.
@@ -59888,6 +59924,17 @@ class jail_root {
   /// \param place  absolute, as the jail names it.
   unique_fd find(const std::string& place, link_policy links) const { return find_beneath(root_, place, links); }
 
+  /// Opens what a command in the jail finds at a path, also through links with an absolute target. On failure returns
+  /// an empty object and sets `errno`. Without openat2(2), such links are not followed.
+  unique_fd find_as_command(const std::string& path) const {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    unique_fd found(static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how)));
+    if (!found && (errno == ENOSYS || errno == EPERM)) return find(path, link_policy::follow);
+    return found;
+  }
+
  private:
   static unique_fd opened(const std::string& path, int flags) {
     unique_fd fd = unique_fd::above_standard(unique_fd(::open(path.c_str(), flags | O_CLOEXEC)));
@@ -59917,7 +59964,7 @@ class basic_jail_cover_watch : public std::enable_shared_from_this<basic_jail_co
   basic_jail_cover_watch(const asio::any_io_executor& executor, jail_root root, std::vector<jail_cover> covers)
       : root_(std::move(root)), descriptor_(executor) {
     for (jail_cover& each : covers) {
-      const std::optional<shown_file> shown = shown_file::of(root_.find(each.place, link_policy::refuse));
+      const std::optional<shown_file> shown = shown_file::of(root_->find(each.place, link_policy::refuse));
       if (!shown) throw error(exec_errc::provider_failed, replaced(each) + "; " + advice);
       covers_.emplace_back(std::move(each), *shown);
     }
@@ -59930,7 +59977,7 @@ class basic_jail_cover_watch : public std::enable_shared_from_this<basic_jail_co
   /// \throws error{exec_errc::provider_failed} if the event loop cannot watch one more descriptor.
   void start(std::function<void(const error&)> on_loss) {
     std::error_code failure;
-    const int fd = ::fcntl(root_.mounts().get(), F_DUPFD_CLOEXEC, 3);
+    const int fd = ::fcntl(root_->mounts().get(), F_DUPFD_CLOEXEC, 3);
     if (fd < 0) failure.assign(errno, std::system_category());
     if (!failure) descriptor_.assign(fd, failure);
     if (failure) {
@@ -59947,13 +59994,16 @@ class basic_jail_cover_watch : public std::enable_shared_from_this<basic_jail_co
     std::error_code ignored;
     descriptor_.close(ignored);
     covers_.clear();
+    root_.reset();
   }
 
-  /// Returns the error that names the first mount that is gone; no value if all are in their places.
+  /// Returns the error that names the first mount that is gone; no value if all are in their places. The kernel reports
+  /// no event if another program moves a covered file, because the mount goes along. So this is called before each
+  /// operation; it takes about 15 us for each name, and a command takes milliseconds.
   std::optional<error> lost() {
     if (lost_) return lost_;
     const auto is_gone = [this](const auto& each) {
-      return shown_file::of(root_.find(each.first.place, link_policy::refuse)) != each.second;
+      return shown_file::of(root_->find(each.first.place, link_policy::refuse)) != each.second;
     };
     const auto found = std::find_if(covers_.begin(), covers_.end(), is_gone);
     if (found != covers_.end())
@@ -59984,7 +60034,7 @@ class basic_jail_cover_watch : public std::enable_shared_from_this<basic_jail_co
     on_loss(*lost_);
   }
 
-  jail_root root_;
+  std::optional<jail_root> root_;  // no value after `stop`: a descriptor of it keeps the jail's memory
   std::vector<std::pair<jail_cover, shown_file>> covers_;
   std::optional<error> lost_;
   std::function<void(const error&)> on_loss_;
@@ -60502,6 +60552,9 @@ class jail_limit_watch {
     }
   }
 
+  /// Closes the folders: an open one keeps the memory of its files. `disk_full` is not found any more.
+  void forget_folders() noexcept { folders_.clear(); }
+
   /// See `warden_settings::explain_end`.
   void explain(command_result& result) {
     const std::uint64_t refused = refused_processes();
@@ -60565,6 +60618,125 @@ class jail_limit_watch {
   std::shared_ptr<const control_group> group_;
   std::vector<std::pair<std::string, unique_fd>> folders_;
   std::uint64_t refused_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_mounts.hpp ----
+
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The mounts of this machine or of a jail, as the kernel lists them: at which places a file can be seen. Sans-I/O.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns a path as the kernel means it: it writes blanks, line breaks and backslashes as `\040` and so on.
+inline std::string unescaped_mount_path(std::string_view path) {
+  const auto digit = [](char c) { return c >= '0' && c <= '7'; };
+  std::string text;
+  for (std::size_t at = 0; at < path.size(); ++at) {
+    if (path[at] == '\\' && at + 3 < path.size() && digit(path[at + 1]) && digit(path[at + 2]) && digit(path[at + 3])) {
+      text += static_cast<char>((path[at + 1] - '0') * 64 + (path[at + 2] - '0') * 8 + (path[at + 3] - '0'));
+      at += 3;
+    } else {
+      text += path[at];
+    }
+  }
+  return text;
+}
+
+/// Returns the part of `path` beneath `folder`; empty if they are the same, no value if `path` lies elsewhere.
+inline std::optional<std::filesystem::path> rest_beneath(const std::filesystem::path& path,
+                                                         const std::filesystem::path& folder) {
+  const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  if (in_folder != folder.end()) return std::nullopt;
+  std::filesystem::path rest;
+  for (auto each = in_path; each != path.end(); ++each) rest /= *each;
+  return rest;
+}
+
+/// Returns `folder / rest`, without a `/` at the end if `rest` is empty.
+inline std::filesystem::path joined(const std::filesystem::path& folder, const std::filesystem::path& rest) {
+  return rest.empty() ? folder : folder / rest;
+}
+
+/// A file or folder, as its file system names it.
+class file_location {
+ public:
+  std::string device;          ///< major and minor number of the file system, as in `8:1`
+  std::filesystem::path path;  ///< from the root of the file system
+};
+
+/// The mounts of a mount namespace.
+/// \par Source  proc_pid_mountinfo(5)
+class mount_table {
+ public:
+  class entry {
+   public:
+    std::uint64_t number = 0;
+    std::string device;
+    std::filesystem::path root;   ///< the shown folder or file, from the root of its file system
+    std::filesystem::path point;  ///< the path at which it is shown
+  };
+
+  explicit mount_table(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      take(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  const std::vector<entry>& entries() const noexcept { return entries_; }
+
+  /// Returns the location of a file.
+  /// \param path    absolute, without links.
+  /// \param number  the number of the mount that shows it; 0 if it is not known.
+  std::optional<file_location> locate(const std::filesystem::path& path, std::uint64_t number) const {
+    const entry* found = nullptr;
+    for (const entry& each : entries_)  // the last mount above the path is the one that is seen
+      if (rest_beneath(path, each.point) && (number == 0 || each.number == number)) found = &each;
+    if (found == nullptr) return std::nullopt;
+    return file_location{found->device, joined(found->root, *rest_beneath(path, found->point))};
+  }
+
+  /// Returns the paths at which a file may be seen. A mount may cover some of them.
+  std::vector<std::filesystem::path> places_of(const file_location& file) const {
+    std::vector<std::filesystem::path> places;
+    for (const entry& each : entries_) {
+      if (each.device != file.device) continue;
+      if (const auto rest = rest_beneath(file.path, each.root)) places.push_back(joined(each.point, *rest));
+    }
+    return places;
+  }
+
+ private:
+  void take(std::string_view line) {
+    std::vector<std::string_view> words;
+    while (words.size() < 5) {
+      const std::size_t end = std::min(line.find(' '), line.size());
+      words.push_back(line.substr(0, end));
+      line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    entry each;
+    std::from_chars(words[0].data(), words[0].data() + words[0].size(), each.number);
+    each.device = words[2];
+    each.root = unescaped_mount_path(words[3]);
+    each.point = unescaped_mount_path(words[4]);
+    if (each.root.is_absolute() && each.point.is_absolute()) entries_.push_back(std::move(each));
+  }
+
+  std::vector<entry> entries_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
@@ -60757,8 +60929,11 @@ class workspace_protection {
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -60788,6 +60963,61 @@ inline bool is_within(const std::filesystem::path& path, const std::filesystem::
   return end == folder.end();
 }
 
+/// Returns true if only root can change a file or folder: it and all folders above it belong to root, and neither the
+/// group of this program nor other users can write to them. In a user namespace, files of root may belong to the
+/// overflow user. A command in a jail cannot have made such a file.
+inline bool belongs_to_root(const std::filesystem::path& path) {
+  constexpr uid_t overflow_user = 65534;
+  std::error_code failure;
+  std::filesystem::path each = std::filesystem::canonical(path, failure);
+  for (; !failure; each = each.parent_path()) {
+    struct stat status {};
+    if (::stat(each.c_str(), &status) != 0) return false;
+    const bool is_owned = status.st_uid == 0 || (status.st_uid == overflow_user && ::geteuid() != overflow_user);
+    const bool is_of_group = (status.st_mode & S_IWGRP) != 0 && status.st_gid == ::getegid() && ::geteuid() != 0;
+    if (!is_owned || is_of_group || (status.st_mode & S_IWOTH) != 0) return false;
+    if (each == each.root_path()) return true;
+  }
+  return false;
+}
+
+/// Returns true if a path, or a symbolic link that the path goes through, lies in one of the folders.
+/// \param path     absolute. Parts that do not exist are no links.
+/// \param folders  absolute, normal, without links.
+inline bool passes_through(const std::filesystem::path& path, const std::vector<std::filesystem::path>& folders) {
+  namespace fs = std::filesystem;
+  constexpr int max_links = 40;  // as in the kernel
+  std::vector<fs::path> pending;
+  const auto prepend = [&pending](const fs::path& parts) {
+    const std::vector<fs::path> names(parts.begin(), parts.end());
+    pending.insert(pending.end(), names.rbegin(), names.rend());
+  };
+  prepend(path);
+  fs::path at = "/";
+  for (int links = 0; !pending.empty();) {
+    const fs::path name = std::move(pending.back());
+    pending.pop_back();
+    if (name.empty() || name == "." || name == "/") continue;
+    if (name == "..") {
+      at = at.parent_path();
+      continue;
+    }
+    const fs::path next = at / name;
+    const auto holds = [&next](const fs::path& folder) { return is_within(next, folder); };
+    if (std::any_of(folders.begin(), folders.end(), holds)) return true;
+    std::error_code failure;
+    const fs::path target = fs::read_symlink(next, failure);
+    if (failure) {
+      at = next;
+      continue;
+    }
+    if (++links > max_links) return true;
+    if (target.is_absolute()) at = "/";
+    prepend(target);
+  }
+  return false;
+}
+
 /// Returns true if a folder has the standard library of Python, as the prefix of an installation does.
 inline bool has_python_library(const std::filesystem::path& prefix) {
   constexpr int newest = 30;
@@ -60800,44 +61030,67 @@ inline bool has_python_library(const std::filesystem::path& prefix) {
   return false;
 }
 
+/// A folder of a Python installation.
+class python_folder {
+ public:
+  std::filesystem::path path;
+  /// The file in a writable folder that names this folder, so that a command may have chosen it; empty: there is none.
+  std::filesystem::path named_by;
+};
+
 /// Returns the folders of one Python installation, outside /usr: its prefix and, for a virtual environment, the base
-/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program. A
-/// guest may have written both, if the virtual environment is in its workspace. So they lead only to folders that have
-/// the standard library.
-/// \param program  a path of python3.
-/// \param home     the user's home. It is never returned, and neither is a folder that holds it.
-/// \par Source     CPython, Modules/getpath.py
-inline std::vector<std::filesystem::path> python_folders(const std::filesystem::path& program,
-                                                         const std::filesystem::path& home) {
+/// prefix. Nothing is run: as Python does itself, this looks for pyvenv.cfg, and resolves the links to the program.
+/// They lead only to folders that have the standard library.
+/// \param program   a path of python3.
+/// \param home      the user's home. It is never returned, and neither is a folder that holds it.
+/// \param writable  the folders that commands may change, without links.
+/// \par Source      CPython, Modules/getpath.py
+inline std::vector<python_folder> python_folders(const std::filesystem::path& program,
+                                                 const std::filesystem::path& home,
+                                                 const std::vector<std::filesystem::path>& writable = {}) {
   namespace fs = std::filesystem;
-  std::vector<fs::path> found;
+  std::vector<python_folder> found;
   std::error_code failure;
-  const auto add = [&](const fs::path& prefix, bool may_be_virtual) {
+  const auto add = [&](const fs::path& prefix, bool may_be_virtual, const fs::path& source) {
     const fs::path real = fs::canonical(prefix, failure);
     if (failure || is_within(real, "/usr") || real == "/" || is_within(home, real)) return;
     const bool is_virtual = may_be_virtual && fs::exists(real / "pyvenv.cfg", failure);
     if (real == home / ".local" || (!is_virtual && !has_python_library(real))) return;
-    for (const fs::path& path : {prefix.lexically_normal(), real})
-      if (std::find(found.begin(), found.end(), path) == found.end()) found.push_back(path);
+    const auto holds = [&real](const fs::path& folder) { return is_within(real, folder); };
+    const bool is_shown = std::any_of(writable.begin(), writable.end(), holds);
+    const fs::path named_by = is_shown || !passes_through(source, writable) ? fs::path() : source;
+    for (const fs::path& path : {prefix.lexically_normal(), real}) {
+      const auto is_it = [&path](const python_folder& each) { return each.path == path; };
+      const auto known = std::find_if(found.begin(), found.end(), is_it);
+      if (known == found.end()) {
+        found.push_back({path, named_by});
+      } else if (named_by.empty()) {
+        known->named_by.clear();
+      }
+    }
   };
   const fs::path prefix = program.parent_path().parent_path();
-  std::ifstream config(prefix / "pyvenv.cfg");
-  if (config.is_open()) add(prefix, true);
+  const fs::path config_path = prefix / "pyvenv.cfg";
+  std::ifstream config(config_path);
+  if (config.is_open()) add(prefix, true, prefix);
   for (std::string line; std::getline(config, line);) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos || line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1) != "home") continue;
     const std::size_t start = line.find_first_not_of(" \t", equals + 1);
-    if (start != std::string::npos) add(fs::path(line.substr(start)).parent_path(), false);
+    if (start == std::string::npos) continue;
+    const fs::path base = fs::path(line.substr(start)).parent_path();
+    add(base, false, passes_through(config_path, writable) ? config_path : base);
   }
   const fs::path real = fs::canonical(program, failure);
-  if (!failure) add(real.parent_path().parent_path(), false);
+  if (!failure) add(real.parent_path().parent_path(), false, program);
   return found;
 }
 
 /// Returns the folders that the python3 of this machine needs. The python3 is found through the variables VIRTUAL_ENV
 /// and PATH of this program.
-inline std::vector<std::filesystem::path> host_python_folders() {
-  std::vector<std::filesystem::path> found;
+/// \param writable  as in `python_folders`.
+inline std::vector<python_folder> host_python_folders(const std::vector<std::filesystem::path>& writable) {
+  std::vector<python_folder> found;
   std::error_code failure;
   std::filesystem::path home = host_variable("HOME");
   if (const std::filesystem::path real = std::filesystem::canonical(home, failure); !failure) home = real;
@@ -60846,8 +61099,15 @@ inline std::vector<std::filesystem::path> host_python_folders() {
   if (environment.starts_with('/')) programs.push_back(std::filesystem::path(environment) / "bin/python3");
   for (const std::filesystem::path& program : programs) {
     if (program.empty()) continue;
-    for (const std::filesystem::path& folder : python_folders(program, home))
-      if (std::find(found.begin(), found.end(), folder) == found.end()) found.push_back(folder);
+    for (python_folder& folder : python_folders(program, home, writable)) {
+      const auto is_it = [&folder](const python_folder& each) { return each.path == folder.path; };
+      const auto known = std::find_if(found.begin(), found.end(), is_it);
+      if (known == found.end()) {
+        found.push_back(std::move(folder));
+      } else if (folder.named_by.empty()) {
+        known->named_by.clear();
+      }
+    }
   }
   return found;
 }
@@ -60907,24 +61167,19 @@ class jail_settings {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
-// ---- cofferdam/backends/detail/jail_plan.hpp ----
+// ---- cofferdam/backends/detail/jail_sources.hpp ----
 
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+// The user of a jail, and the files of this machine that a jail shows or hides.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -60943,8 +61198,8 @@ class jail_user {
 inline constexpr const char* inside_id = "1000";
 
 /// Chooses the user of a jail.
-/// \param workspace  the directory that was named by `workspace()`; empty: a private one.
-inline jail_user choose_jail_user(const std::filesystem::path& workspace) {
+/// \param workspace  a descriptor of the directory that was named by `workspace()`; -1: a private one.
+inline jail_user choose_jail_user(int workspace) {
   jail_user user;
   user.uid = ::geteuid();
   user.gid = ::getegid();
@@ -60952,7 +61207,7 @@ inline jail_user choose_jail_user(const std::filesystem::path& workspace) {
   user.uid = user.gid = jail_user::of_root;
   user.is_other = true;
   struct stat status {};
-  if (!workspace.empty() && ::stat(workspace.c_str(), &status) == 0 && status.st_uid != 0) {
+  if (workspace >= 0 && ::fstat(workspace, &status) == 0 && status.st_uid != 0) {
     user.uid = status.st_uid;
     user.gid = status.st_gid != 0 ? status.st_gid : jail_user::of_root;
   }
@@ -60973,9 +61228,19 @@ inline bool may_write(const std::filesystem::path& path, const jail_user& user) 
 /// file stay its own.
 class jail_source {
  public:
-  std::string place;  ///< absolute, as the jail names it
-  std::string call;   ///< for errors, as in `mount_read_only("/srv/models")`
-  unique_fd file;     ///< opened without rights to read or write
+  std::string place;           ///< absolute, as the jail names it
+  std::string call;            ///< for errors, as in `mount_read_only("/srv/models")`
+  unique_fd file;              ///< opened without rights to read or write
+  bool is_changeable = false;  ///< commands of this jail may change what is in it
+};
+
+/// A file or folder of this machine that `hide` names.
+class hidden_file {
+ public:
+  std::filesystem::path named;  ///< as the option names it
+  std::string call;             ///< for errors
+  unique_fd file;               ///< opened without rights to read or write; empty: it does not exist
+  std::optional<file_location> location;
 };
 
 /// Opens a file or folder without rights to read or write. On failure returns an empty object and sets `errno`.
@@ -60986,6 +61251,30 @@ inline unique_fd open_source(const std::filesystem::path& path, bool may_have_li
   if (!root) return {};
   return unique_fd::above_standard(find_beneath(root, path.string(), link_policy::refuse));
 }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/jail_plan.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The arguments of bubblewrap for one jail, and what must then be visible inside.
 class jail_plan {
@@ -61003,6 +61292,9 @@ class jail_plan {
   ///     error{exec_errc::invalid_argument} for options that contradict each other, and for a link to the root.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
+    if (!settings.limits.workspace_size) workspace_ = workspace;
+    workspace_place_ = settings.workspace_path;
+    add_changeable(settings, workspace);
     require_no_overlap(settings, workspace, protections);
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
@@ -61025,10 +61317,12 @@ class jail_plan {
     writable_.insert(writable_.end(), {"/proc", "/dev/pts", "/dev/console"});
     for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
       writable_.emplace_back(device);
-    for (const std::filesystem::path& folder : host_python_folders()) add_python(settings, workspace, folder);
+    for (const python_folder& folder : host_python_folders(changeable_)) add_python(settings, folder);
     add_mounts(settings, workspace, user);
     for (const protected_path& each : protections) add_protection(settings, workspace, each);
-    for (const std::filesystem::path& each : settings.hidden) add_hidden(settings, workspace, each);
+    std::vector<std::filesystem::path> hidden = settings.hidden;
+    std::sort(hidden.begin(), hidden.end());  // folders before the files in them, which then need no cover
+    for (const std::filesystem::path& each : hidden) add_hidden(settings, workspace, each);
     if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
@@ -61058,6 +61352,8 @@ class jail_plan {
   const std::vector<jail_source>& sources() const noexcept { return sources_; }
   /// The mounts that hide and protect names.
   const std::vector<jail_cover>& covers() const noexcept { return covers_; }
+  /// What `hide` names. Nothing in the jail may show it.
+  const std::vector<hidden_file>& hidden() const noexcept { return hidden_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
@@ -61091,7 +61387,23 @@ class jail_plan {
 
   void show(const std::string& path) {
     add("--ro-bind", path, path);
+    shown_.emplace_back(path, path);
     own_.push_back(path);
+  }
+
+  /// Records the folders that commands may change, without links, and perhaps have changed in an earlier jail.
+  void add_changeable(const jail_settings& settings, const std::filesystem::path& workspace) {
+    const auto add_folder = [this](const std::filesystem::path& folder) {
+      if (folder.empty()) return;
+      changeable_.push_back(folder);
+      std::error_code failure;
+      std::filesystem::path real = std::filesystem::canonical(folder, failure);
+      if (!failure && real != folder) changeable_.push_back(std::move(real));
+    };
+    add_folder(workspace);
+    add_folder(settings.workspace);
+    for (const jail_mount& each : settings.mounts)
+      if (each.is_writable) add_folder(each.path);
   }
 
   /// Shows a file or folder of the system, if there is one: files that all users may read, and folders of a few of
@@ -61176,19 +61488,31 @@ class jail_plan {
     if (has_network) add_file("/etc/resolv.conf", proc_text("/etc/resolv.conf"));
   }
 
-  /// Only folders that every user can reach are shown. A command of an earlier jail may have put a link into a folder
-  /// that it could write to: a folder in the workspace must not lead out of it.
-  void add_python(const jail_settings& settings, const std::filesystem::path& workspace,
-                  const std::filesystem::path& folder) {
+  /// Only folders that every user can reach are shown. A command of an earlier jail may have changed what is in a
+  /// folder that it could write to: a folder in the workspace must not lead out of it, and a virtual environment there
+  /// leads only to installations that belong to root, or that the user has named.
+  void add_python(const jail_settings& settings, const python_folder& found) {
+    const std::filesystem::path& folder = found.path;
     std::error_code failure;
     const std::filesystem::path real = std::filesystem::canonical(folder, failure);
     if (failure) return;
     const auto leads_out = [&](const std::filesystem::path& writable) {
-      return !writable.empty() && is_within(folder, writable) && !is_within(real, writable);
+      return is_within(folder, writable) && !is_within(real, writable);
     };
-    if (leads_out(workspace) || leads_out(settings.workspace)) return;
-    for (const jail_mount& each : settings.mounts)
-      if (each.is_writable && leads_out(each.path)) return;
+    if (std::any_of(changeable_.begin(), changeable_.end(), leads_out)) return;
+    if (!found.named_by.empty() && !belongs_to_root(real)) {
+      const auto names = [&](const jail_mount& each) {
+        return is_within(real, each.path) || is_within(folder, each.path);
+      };
+      if (std::any_of(settings.mounts.begin(), settings.mounts.end(), names)) return;  // shown by that mount
+      throw error(exec_errc::provider_failed,
+                  "jail: '" + one_line(found.named_by.string()) +
+                      "' is in a folder that commands can change, and names '" + one_line(real.string()) +
+                      "' as the folder of python3. A command may have written that. If it is the right one, add "
+                      "mount_read_only(\"" +
+                      one_line(real.string()) +
+                      "\"); otherwise take the virtual environment from the variables PATH and VIRTUAL_ENV");
+    }
     std::filesystem::path path;
     for (const std::filesystem::path& part : folder) {
       path /= part;
@@ -61200,10 +61524,8 @@ class jail_plan {
     jail_source source;
     source.place = folder.string();
     source.call = "the folder of python3, '" + one_line(source.place) + "'";
-    source.file = open_source(folder, folder != real);
-    const std::optional<shown_file> found = shown_file::of(source.file);
-    const std::optional<shown_file> wanted = shown_file::of(open_source(real, false));
-    if (!found || !wanted || !found->is_same_file(*wanted)) return;  // replaced meanwhile
+    source.file = open_source(real, false);
+    if (!source.file) return;  // replaced meanwhile
     show(source.place);
     if (!is_within(folder, settings.workspace_path)) add_source(std::move(source));
   }
@@ -61223,7 +61545,7 @@ class jail_plan {
     for (auto each = mounts.begin(); each != mounts.end(); ++each) {
       const bool is_last =
           std::none_of(each + 1, mounts.end(), [&](const jail_mount& later) { return later.path == each->path; });
-      if (!each->is_writable && is_last && each->path != inside) read_only_.push_back(each->path.string());
+      if (!each->is_writable && is_last) read_only_.push_back(each->path.string());
     }
   }
 
@@ -61241,11 +61563,24 @@ class jail_plan {
     const std::filesystem::path inside = settings.workspace_path;
     const bool is_on_host = !settings.limits.workspace_size;
     for (const jail_mount& mount : settings.mounts) {
+      if (mount.path == inside)
+        throw error(exec_errc::invalid_argument,
+                    "jail: " + call_of(mount) +
+                        ": the workspace has this path in the jail, and would cover the mount; "
+                        "set another one by workspace_path(), or use workspace(\"" +
+                        one_line(mount.path.string()) + "\")");
       std::error_code failure;
       const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
       const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
       for (const protected_path& name : protections) {
-        if (name.kind == protection_kind::parent) continue;
+        if (name.kind == protection_kind::parent) {  // it is mounted too, and would cover this mount
+          if (is_beneath && is_within(mount.path, inside / name.path))
+            throw error(exec_errc::invalid_argument,
+                        "jail: protect() of a name in '" + one_line(name.path) + "' and " + call_of(mount) +
+                            " exclude each other, because the folder is mounted at its own place to keep its name, "
+                            "which covers other mounts in it; mount at a path outside of this folder");
+          continue;
+        }
         const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
         if (changes || (is_beneath && touch(mount.path, inside / name.path)))
           throw error(exec_errc::invalid_argument,
@@ -61273,6 +61608,22 @@ class jail_plan {
                                                      "', and the jail has its own /proc and /dev; name another folder");
   }
 
+  /// Refuses a read-only mount of the workspace or of a part of it, which commands could change at the workspace's own
+  /// path.
+  void require_not_workspace(const jail_source& source) const {
+    if (workspace_.empty() || is_within(source.place, workspace_place_)) return;
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(source.place, failure);
+    if (failure || !is_within(real, workspace_)) return;
+    throw error(exec_errc::invalid_argument,
+                "jail: " + source.call +
+                    " has no effect, because commands can change the same files in the workspace, '" +
+                    one_line(workspace_place_.string()) +
+                    "'; use protect(NAME) for a part of the workspace, or leave out "
+                    "mount_read_only() and set workspace_path(\"" +
+                    one_line(workspace_.string()) + "\")");
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
     jail_source source;
@@ -61294,8 +61645,12 @@ class jail_plan {
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
                                                   "mount_read_only()");
+    if (!each.is_writable) require_not_workspace(source);
+    require_plain_place(path, source.call);
     add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    source.is_changeable = each.is_writable || is_changeable(each.path);
     add_source(std::move(source));
+    shown_.emplace_back(path, path);
     own_.push_back(path);
     if (each.is_writable) writable_.push_back(path);
   }
@@ -61323,7 +61678,9 @@ class jail_plan {
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
       if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
+      source.is_changeable = true;
       add_source(std::move(source));
+      shown_.emplace_back(workspace, inside);
     }
     own_.push_back(inside);
     writable_.push_back(inside);
@@ -61338,6 +61695,7 @@ class jail_plan {
   void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
                       const protected_path& each) {
     const std::string inside = settings.workspace_path + "/" + each.path;
+    require_plain_place(inside, "protect(\"" + one_line(each.path) + "\")");
     switch (each.kind) {
       case protection_kind::parent:
       case protection_kind::existing:
@@ -61356,6 +61714,29 @@ class jail_plan {
     covers_.push_back({inside, "protect(\"" + one_line(each.path) + "\")"});
   }
 
+  bool is_changeable(const std::filesystem::path& path) const {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(path, failure);
+    const auto holds = [&](const std::filesystem::path& folder) { return is_within(real, folder); };
+    return !failure && std::any_of(changeable_.begin(), changeable_.end(), holds);
+  }
+
+  /// Refuses a place with a symbolic link in a folder that commands can change. Bubblewrap makes a place that does not
+  /// exist, and would follow the link out of the jail.
+  /// \param place  absolute, as the jail names it.
+  void require_plain_place(const std::string& place, const std::string& call) const {
+    const jail_source* above = nullptr;  // the last mount above the place
+    for (const jail_source& each : sources_)
+      if (each.place != place && is_within(place, each.place)) above = &each;
+    if (above == nullptr || !above->is_changeable) return;
+    const std::filesystem::path rest = *rest_beneath(place, above->place);
+    if (open_beneath(above->file.get(), rest.string(), O_PATH, path_resolution::kernel, link_policy::refuse)) return;
+    if (errno != ELOOP) return;
+    throw error(exec_errc::provider_failed, "jail: " + call + ": '" + one_line(place) +
+                                                "' has a symbolic link in its path, in a folder that commands can "
+                                                "change; remove the link, or name another path");
+  }
+
   /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
   /// as the jail names it.
   void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
@@ -61363,33 +61744,70 @@ class jail_plan {
     const std::filesystem::path inside = settings.workspace_path;
     const std::string call = "hide(\"" + one_line(path.string()) + "\")";
     std::error_code failure;
-    if (const auto rest = rest_beneath(path, inside)) {
+    if (const auto rest = rest_beneath(path, inside); rest && !settings.limits.workspace_size) {
       // A mount follows links, and its place must not be one.
-      const std::filesystem::path found = std::filesystem::canonical(workspace / *rest, failure);
-      const auto found_rest = failure ? std::nullopt : rest_beneath(found, workspace);
-      if (found_rest) cover(inside / *found_rest, std::filesystem::is_directory(found, failure), call);
+      const std::filesystem::path found = std::filesystem::canonical(joined(workspace, *rest), failure);
+      if (!failure) add_hidden(found, path, call);
     }
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
-    if (failure) return;
+    if (failure) {
+      if (hidden_.empty() || hidden_.back().named != path) hidden_.push_back({path, call, {}, std::nullopt});
+      return;
+    }
+    cover(real, std::filesystem::is_directory(real, failure), call);
+    add_hidden(real, path, call);
+  }
+
+  /// \param real  the file or folder of this machine, without links.
+  void add_hidden(const std::filesystem::path& real, const std::filesystem::path& named, const std::string& call) {
+    hidden_file hidden{named, call, open_source(real, false), std::nullopt};
+    const std::optional<shown_file> wanted = shown_file::of(hidden.file);
+    if (!wanted)
+      throw error(exec_errc::provider_failed, "jail: " + call + ": it cannot be examined: " +
+                                                  std::error_code(errno, std::system_category()).message() +
+                                                  "; keep other programs from the folders of its path");
+    std::error_code failure;
     const bool is_folder = std::filesystem::is_directory(real, failure);
-    cover(real, is_folder, call);
-    const auto cover_in = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
-      std::error_code unreadable;
-      const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
-      if (unreadable) return;
-      if (const auto rest = rest_beneath(real, real_source))
-        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder, call);
-    };
-    for (const jail_mount& each : settings.mounts) cover_in(each.path, each.path);
-    cover_in(workspace, inside);
+    const mount_table mounts(proc_text("/proc/self/mountinfo"));
+    hidden.location = mounts.locate(real, wanted->mount);
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      for (const std::filesystem::path& rest : rests_in(shown_[i].first, real, hidden.location, mounts)) {
+        const std::filesystem::path place = joined(shown_[i].second, rest);
+        const auto covers = [&](const auto& later) { return is_within(place, later.second); };
+        if (std::any_of(shown_.begin() + static_cast<std::ptrdiff_t>(i) + 1, shown_.end(), covers)) continue;
+        const std::optional<shown_file> there = shown_file::of(open_source(joined(shown_[i].first, rest), true));
+        if (there && there->is_same_file(*wanted)) cover(place, is_folder, call);
+      }
+    }
+    hidden_.push_back(std::move(hidden));
+  }
+
+  /// Returns the paths beneath a folder of this machine at which another file may be seen: by its own path, or because
+  /// the machine has mounted a folder at two places.
+  static std::vector<std::filesystem::path> rests_in(const std::filesystem::path& folder,
+                                                     const std::filesystem::path& file,
+                                                     const std::optional<file_location>& location,
+                                                     const mount_table& mounts) {
+    std::vector<std::filesystem::path> rests;
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(folder, failure);
+    if (failure) return rests;
+    if (auto rest = rest_beneath(file, real)) rests.push_back(std::move(*rest));
+    if (!location) return rests;
+    for (const std::filesystem::path& place : mounts.places_of(*location))
+      if (auto rest = rest_beneath(place, real)) rests.push_back(std::move(*rest));
+    return rests;
   }
 
   /// \param call  the option that asks for it, for errors.
   void cover(const std::filesystem::path& place, bool is_folder, const std::string& call) {
     const std::string where = place.string();
-    const auto is_it = [&where](const jail_cover& each) { return each.place == where; };
+    const auto is_it = [&](const jail_cover& each) {
+      return each.place == where || (each.hides && is_within(place, each.place));
+    };
     if (std::any_of(covers_.begin(), covers_.end(), is_it)) return;
-    covers_.push_back({where, call});
+    require_plain_place(where, call);
+    covers_.push_back({where, call, true});
     if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
@@ -61399,16 +61817,6 @@ class jail_plan {
     read_only_.push_back(where);
   }
 
-  /// Returns the part of `path` beneath `folder`; empty if they are the same, no value if `path` lies elsewhere.
-  static std::optional<std::filesystem::path> rest_beneath(const std::filesystem::path& path,
-                                                           const std::filesystem::path& folder) {
-    const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-    if (in_folder != folder.end()) return std::nullopt;
-    std::filesystem::path rest;
-    for (auto each = in_path; each != path.end(); ++each) rest /= *each;
-    return rest;
-  }
-
   std::vector<std::string> arguments_;
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
@@ -61416,6 +61824,11 @@ class jail_plan {
   std::vector<std::string> read_only_;
   std::vector<jail_source> sources_;
   std::vector<jail_cover> covers_;
+  std::vector<hidden_file> hidden_;
+  std::vector<std::pair<std::filesystem::path, std::filesystem::path>> shown_;  // a path of the host, and its place
+  std::vector<std::filesystem::path> changeable_;
+  std::filesystem::path workspace_;  // the host's folder; empty: in memory
+  std::filesystem::path workspace_place_;
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 
@@ -61528,7 +61941,7 @@ class seen_walls {
       names_.emplace_back(line.substr(5));
     } else if (const std::size_t dash = line.find(" - "); dash != std::string_view::npos && words.size() >= 8) {
       mount one;
-      one.point = unescaped(words[4]);
+      one.point = unescaped_mount_path(words[4]);
       const std::string_view options = words[5];
       one.is_read_only = options == "ro" || options.starts_with("ro,");
       one.is_private = line.find(" master:") >= dash && line.find(" shared:") >= dash;
@@ -61547,22 +61960,6 @@ class seen_walls {
     }
     if (name == "Name") processes_.emplace_back();
     if (!processes_.empty()) processes_.back().emplace(name, value);
-  }
-
-  /// The kernel writes blanks, line breaks and backslashes of a path as `\040` and so on.
-  static std::string unescaped(std::string_view path) {
-    const auto digit = [](char c) { return c >= '0' && c <= '7'; };
-    std::string text;
-    for (std::size_t at = 0; at < path.size(); ++at) {
-      if (path[at] == '\\' && at + 3 < path.size() && digit(path[at + 1]) && digit(path[at + 2]) &&
-          digit(path[at + 3])) {
-        text += static_cast<char>((path[at + 1] - '0') * 64 + (path[at + 2] - '0') * 8 + (path[at + 3] - '0'));
-        at += 3;
-      } else {
-        text += path[at];
-      }
-    }
-    return text;
   }
 
   static std::vector<std::string_view> words_of(std::string_view line) {
@@ -62063,24 +62460,6 @@ inline bytes filter_bytes(std::span<const filter_instruction> program) {
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns true if only root can change a program: the program, its folder and all folders above it belong to root, and
-/// neither the group of this program nor other users can write to them. In a user namespace, files of root may belong
-/// to the overflow user. A command in a jail cannot have made such a program.
-inline bool belongs_to_root(const std::filesystem::path& program) {
-  constexpr uid_t overflow_user = 65534;
-  std::error_code failure;
-  std::filesystem::path each = std::filesystem::canonical(program, failure);
-  for (; !failure; each = each.parent_path()) {
-    struct stat status {};
-    if (::stat(each.c_str(), &status) != 0) return false;
-    const bool is_owned = status.st_uid == 0 || (status.st_uid == overflow_user && ::geteuid() != overflow_user);
-    const bool is_of_group = (status.st_mode & S_IWGRP) != 0 && status.st_gid == ::getegid() && ::geteuid() != 0;
-    if (!is_owned || is_of_group || (status.st_mode & S_IWOTH) != 0) return false;
-    if (each == each.root_path()) return true;
-  }
-  return false;
-}
-
 /// Returns the path of bubblewrap on this machine.
 /// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH that only root can change. A
 ///                program that others can change may come from a jail: a virtual environment in a workspace is on the
@@ -62111,6 +62490,24 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
                     "\"), or install the system's:" + copied_line("sudo apt-get install bubblewrap"));
   throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
                                               copied_line("sudo apt-get install bubblewrap"));
+}
+
+/// Returns what to do if this program may have too few files open.
+inline std::string descriptor_advice() {
+  rlimit limit{};
+  const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  return "this program may have " + (is_known ? "only " + std::to_string(limit.rlim_cur) : std::string("too few")) +
+         " files open, which is too few to build a jail; allow 256 or more (ulimit -n, RLIMIT_NOFILE)";
+}
+
+/// Returns an error of `open()`, with advice if this program had too few descriptors. The step that fails first differs
+/// with the number of files that the program has open.
+inline error with_descriptor_advice(const error& failure) {
+  const std::string text = failure.what();
+  if (failure.cause() != std::errc::too_many_files_open || text.find("RLIMIT_NOFILE") != std::string::npos)
+    return failure;
+  return error(exec_errc::provider_failed,
+               (text.starts_with("jail: ") ? "" : "jail: ") + text + "; " + descriptor_advice(), failure.cause());
 }
 
 template <class = void>
@@ -62266,12 +62663,8 @@ class basic_jail_start {
     unique_fd moved(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, spawn_request::first_borrowable) : -1);
     if (moved) return moved;
     const std::error_code cause(errno, std::system_category());
-    rlimit limit{};
-    if ((cause.value() == EINVAL || cause.value() == EMFILE) && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
-      throw error(exec_errc::provider_failed,
-                  "jail: this program may have only " + std::to_string(limit.rlim_cur) +
-                      " files open, which is too few to build a jail; allow 256 or more (ulimit -n, RLIMIT_NOFILE)",
-                  cause);
+    if (cause.value() == EINVAL || cause.value() == EMFILE)
+      throw error(exec_errc::provider_failed, "jail: " + descriptor_advice(), cause);
     throw cannot_start("descriptors", cause.value());
   }
 
@@ -62544,10 +62937,11 @@ class basic_jail_place {
                   "them");
     std::string shell = find_shell("jail", settings->shell);
     std::filesystem::path program = bubblewrap_of(*settings);
-    auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
+    std::shared_ptr<host_folders> folders;
     try {
+      folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
       require_same_path(*settings, *folders);
-      const jail_user user = choose_jail_user(settings->workspace);
+      const jail_user user = choose_jail_user(settings->workspace.empty() ? -1 : folders->workspace_fd());
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
       const bool is_in_memory = settings->limits.workspace_size.has_value();
       auto protection = std::make_shared<workspace_protection>(
@@ -62559,6 +62953,10 @@ class basic_jail_place {
       const auto builds = [&] { return build(executor, std::move(place), folders, std::move(shell), start); };
       std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
       co_return opened;
+    } catch (const error& failure) {
+      folders.reset();
+      reaper::instance().sweep();
+      throw with_descriptor_advice(failure);
     } catch (...) {
       folders.reset();
       reaper::instance().sweep();
@@ -62572,6 +62970,7 @@ class basic_jail_place {
         visible_(std::move(visible)),
         protection_(std::move(protection)),
         group_(std::move(group)),
+        limit_watch_(std::make_shared<jail_limit_watch>(settings_->limits, group_)),
         isolation_(describe_jail(*settings_, group_.get())) {}
 
   const isolation_report& isolation() const noexcept { return isolation_; }
@@ -62596,35 +62995,41 @@ class basic_jail_place {
     request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
-  /// A program that this machine has, and the jail does not show, is refused with the line that shows it.
+  /// A program that the jail does not show is refused with the line that would show it. A model reads this text, so it
+  /// is the same whether this machine has the program or not.
   std::optional<command_result> judge(const host_folders&, const command& c, std::string&) const {
     if (c.is_shell() || c.words().empty() || !c.words().front().starts_with('/')) return std::nullopt;
     const std::filesystem::path program = std::filesystem::path(c.words().front()).lexically_normal();
     const auto holds = [&program](const std::string& folder) { return is_within(program, folder); };
-    if (std::any_of(visible_.begin(), visible_.end(), holds) || ::access(program.c_str(), X_OK) != 0)
-      return std::nullopt;
-    std::string lines;
-    for (const std::filesystem::path& folder : folders_of_program(program))
-      lines += ".mount_read_only(\"" + one_line(folder.string()) + "\")";
+    if (std::any_of(visible_.begin(), visible_.end(), holds)) return std::nullopt;
     return command_result::refused(error_kind::execution_error,
                                    "Cannot run " + one_line(program.string()) + ": it is not visible in the jail",
-                                   "Add to the recipe: " + lines);
+                                   "If this machine has it, add to the recipe: .mount_read_only(\"" +
+                                       one_line(folder_of_program(program).string()) + "\")");
   }
 
+  bool can_be_lost() const noexcept { return static_cast<bool>(watch_); }
   std::optional<error> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
 
   bool closed() const {
     if (watch_) watch_->stop();
+    limit_watch_->forget_folders();
     if (protection_) protection_->remove_stubs();
     return !group_ || group_->remove();
   }
 
  private:
-  /// Returns the folders that a program needs: those of a Python installation, or its own.
-  static std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program) {
-    std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
-    if (folders.empty()) folders.push_back(program.parent_path());
-    return folders;
+  /// Returns the folder that a program needs, by its path alone: the folder above its `bin`, or its own. If that is the
+  /// root, a home, or a folder of homes, returns the next folder that is none, or the program.
+  static std::filesystem::path folder_of_program(const std::filesystem::path& program) {
+    const std::filesystem::path home = std::filesystem::path(host_variable("HOME")).lexically_normal();
+    const auto is_too_much = [&home](const std::filesystem::path& folder) {
+      const std::filesystem::path above = folder.parent_path();
+      return above == folder || above == above.root_path() || above == "/home" || is_within(home, folder);
+    };
+    const std::filesystem::path folder = program.parent_path();
+    if (folder.filename() == "bin" && !is_too_much(folder.parent_path())) return folder.parent_path();
+    return is_too_much(folder) ? program : folder;
   }
 
   /// Refuses a workspace in whose path a link has appeared since the option was set.
@@ -62648,6 +63053,33 @@ class basic_jail_place {
       throw error(exec_errc::provider_failed, "jail: " + each.call +
                                                   ": a part of the path was replaced while the jail was built; keep "
                                                   "other programs from its folders");
+    }
+  }
+
+  /// Looks for the files and folders that must be hidden, at each place at which a mount of the jail can show them, and
+  /// at the path that the option names.
+  static void require_hidden(const jail_root& root, const jail_plan& plan, pid_t first_process) {
+    if (plan.hidden().empty()) return;
+    const mount_table mounts(proc_text("/proc/" + std::to_string(first_process) + "/mountinfo"));
+    const auto fail = [](const hidden_file& each, const std::filesystem::path& place) {
+      throw error(exec_errc::provider_failed, "jail: " + each.call + ": the jail shows it at '" +
+                                                  one_line(place.string()) +
+                                                  "'; hide the file or folder itself, by a path without links");
+    };
+    for (const hidden_file& each : plan.hidden()) {
+      const std::optional<shown_file> wanted = shown_file::of(each.file);
+      if (wanted && each.location) {
+        for (const std::filesystem::path& place : mounts.places_of(*each.location)) {
+          const std::optional<shown_file> there = shown_file::of(root.find(place.string(), link_policy::refuse));
+          if (there && there->is_same_file(*wanted)) fail(each, place);
+        }
+      }
+      const std::optional<shown_file> named = shown_file::of(root.find_as_command(each.named.string()));
+      if (!named) continue;
+      const auto is_it = [&](const jail_cover& cover) {
+        return shown_file::of(root.find(cover.place, link_policy::refuse)) == named;
+      };
+      if (std::none_of(plan.covers().begin(), plan.covers().end(), is_it)) fail(each, each.named);
     }
   }
 
@@ -62705,7 +63137,7 @@ class basic_jail_place {
       wanted.pipe_gid = start.user().gid;
     }
     wanted.limits = settings->limits.for_each_process(place.group_.get());
-    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, place.group_);
+    const std::shared_ptr<jail_limit_watch> watch = place.limit_watch_;
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     std::optional<error> failure;
     try {
@@ -62733,6 +63165,7 @@ class basic_jail_place {
     wanted.read_only = start.plan().read_only();
     root.make_private(start.first_process());
     require_sources(root, start.plan());
+    require_hidden(root, start.plan(), start.first_process());
     self->place().require_protected(start.first_process());
     if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());
     const std::string facts = facts_of(start.first_process());
@@ -62798,7 +63231,8 @@ class basic_jail_place {
   std::shared_ptr<const jail_settings> settings_;
   std::vector<std::string> visible_;
   std::shared_ptr<workspace_protection> protection_;
-  std::shared_ptr<control_group> group_;     // null if nothing is limited in total
+  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
+  std::shared_ptr<jail_limit_watch> limit_watch_;
   std::shared_ptr<jail_cover_watch> watch_;  // null if nothing is hidden or protected
   isolation_report isolation_;
 };
@@ -63159,6 +63593,7 @@ class basic_local_place {
   }
 
   bool closed() const { return true; }
+  static bool can_be_lost() { return false; }
   static std::optional<error> lost() { return std::nullopt; }
 
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {

@@ -13,6 +13,7 @@
 #include "support/jail_tests.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/variable.hpp"
 
 #include <gtest/gtest.h>
 
@@ -276,7 +277,6 @@ TEST_F(JailCovers, FS_18_a_writable_mount_is_no_way_around_a_protected_name) {
   const jail inside = jail(guarded).workspace_path(folder.string());
   EXPECT_NE(refusal(jail(inside).mount_read_only(git)).find("exclude each other"), std::string::npos);
   EXPECT_EQ(refusal(jail(inside).mount_read_only(folder / "data")), "");
-  EXPECT_EQ(refusal(jail(guarded).mount_writable(folder / "data").mount_read_only(folder)), "");
   EXPECT_EQ(refusal(jail(guarded).mount_writable(folder / "data")), "");
   // The control: without protected names, the guest writes through the mount.
   result_of(recipe().workspace(folder).mount_writable(git), "echo evil > " + (git / "hooks/run").string());
@@ -298,6 +298,192 @@ TEST_F(JailCovers, FS_19_a_link_to_the_root_is_not_mounted) {
       }
       EXPECT_NE(text.find(words), std::string::npos) << text;
     }
+}
+
+// ---- what an earlier command left in the workspace ------------------------------------------------------------------
+
+TEST_F(JailCovers, FS_19_a_virtual_environment_in_the_workspace_does_not_choose_what_is_shown) {
+  const std::filesystem::path secrets = base_.make_shared_folder("secrets");
+  base_.write("secrets/bin/python3", "", 0755);
+  base_.write("secrets/lib/python3.12/os.py", "");
+  base_.write("secrets/key", canary);
+  const auto environment_in = [&](const std::string& name) {
+    const std::filesystem::path folder = base_.make_shared_folder(name);
+    base_.write(name + "/venv/bin/python3", "", 0755);
+    base_.write(name + "/venv/pyvenv.cfg", "home = " + (secrets / "bin").string() + "\n");
+    return folder;
+  };
+  const std::filesystem::path workspace = environment_in("ws");
+  const std::filesystem::path linked = base_.make_shared_folder("linked");
+  base_.make_folder("linked/venv/bin");
+  base_.make_link("linked/venv/bin/python3", (secrets / "bin/python3").string());
+  const std::string look = "cat " + (secrets / "key").string();
+  const auto shown_or_failure = [&](const jail& recipe) {
+    try {
+      return result_of(recipe, look).out_text();
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.code(), exec_errc::provider_failed) << failure.what();
+      return std::string(failure.what());
+    }
+  };
+  for (const std::filesystem::path& folder : {workspace, linked}) {
+    const cofferdam_test::variable active("VIRTUAL_ENV", (folder / "venv").string());
+    for (const jail& each : {recipe().workspace(folder), recipe().mount_writable(folder)}) {
+      const std::string text = shown_or_failure(each);
+      EXPECT_NE(text.find("mount_read_only(\"" + secrets.string() + "\")"), std::string::npos) << text;
+    }
+    EXPECT_EQ(shown_or_failure(recipe().workspace(folder).mount_read_only(secrets)), canary);
+  }
+  // The control: commands cannot change this virtual environment, so it leads to its base.
+  environment_in("trusted");
+  const cofferdam_test::variable active("VIRTUAL_ENV", (base_ / "trusted/venv").string());
+  EXPECT_EQ(shown_or_failure(recipe().workspace(workspace)), canary);
+}
+
+TEST_F(JailCovers, FS_19_a_virtual_environment_in_the_workspace_leads_to_a_Python_of_root) {
+  COFFERDAM_NEEDS("root", ::geteuid() == 0, "a Python that only root can change");
+  const cofferdam_test::variable outside_of_tmp("TMPDIR", "/opt");
+  const cofferdam_test::open_folder opt;
+  for (const char* folder : {"python", "python/bin", "python/lib", "python/lib/python3.12"})
+    ::chmod(opt.make_folder(folder).c_str(), 0755);
+  opt.write("python/bin/python3", "", 0755);
+  opt.write("python/lib/python3.12/os.py", "");
+  opt.write("python/key", canary);
+  const std::filesystem::path folder = base_.make_shared_folder("ws");
+  base_.write("ws/venv/bin/python3", "", 0755);
+  base_.write("ws/venv/pyvenv.cfg", "home = " + (opt / "python/bin").string() + "\n");
+  const cofferdam_test::variable active("VIRTUAL_ENV", (folder / "venv").string());
+  const jail shared = recipe().workspace(folder);
+  EXPECT_EQ(result_of(shared, "cat " + (opt / "python/key").string()).out_text(), canary);
+  ::chmod((opt / "python").c_str(), 0777);
+  EXPECT_NE(failure_at_open(shared).find("mount_read_only(\"" + (opt / "python").string() + "\")"), std::string::npos);
+}
+
+TEST_F(JailCovers, FS_19_a_link_at_the_place_of_a_mount_makes_no_file_outside) {
+  const std::filesystem::path workspace = base_.make_shared_folder("ws");
+  const std::filesystem::path named = base_.make_shared_folder("named");
+  const std::filesystem::path open = base_.make_shared_folder("open");
+  base_.make_shared_folder("named/sub");
+  base_.make_shared_folder("named/sub/data");
+  base_.write("named/file", "");
+  const std::string to_open = "/oldroot" + open.string();  // where bubblewrap has the root of this machine meanwhile
+  base_.make_link("ws/sub", to_open);
+  base_.make_link("ws/file", to_open + "/file");
+  const auto failure = [&](const jail& with) {
+    return failure_at_open(jail(with).workspace(workspace).workspace_path(named.string()));
+  };
+  const std::filesystem::path data = named / "sub/data";
+  const std::filesystem::path file = named / "file";
+  for (const jail& each : {recipe().mount_read_only(data), recipe().mount_writable(data), recipe().hide(data),
+                           recipe().mount_read_only(file), recipe().hide(file)}) {
+    const std::string text = failure(each);
+    EXPECT_NE(text.find("symbolic link in its path"), std::string::npos) << text;
+  }
+  EXPECT_FALSE(base_.has("open/data"));
+  EXPECT_FALSE(base_.has("open/file"));
+  // The control: the same with bubblewrap alone.
+  const std::string bare = "bwrap --ro-bind /usr /usr --bind " + workspace.string() + " /w --ro-bind ";
+  static_cast<void>(std::system((bare + (named / "file").string() + " /w/file true 2>/dev/null").c_str()));
+  static_cast<void>(std::system((bare + (named / "sub/data").string() + " /w/sub/data true 2>/dev/null").c_str()));
+  EXPECT_TRUE(base_.has("open/data"));
+  EXPECT_TRUE(base_.has("open/file"));
+}
+
+// ---- hidden files at other places -----------------------------------------------------------------------------------
+
+TEST_F(JailCovers, FS_19_a_hidden_file_is_hidden_under_each_name_of_a_Python_installation) {
+  base_.write("real/pyvenv.cfg", "");
+  base_.write("real/bin/python3", "", 0755);
+  base_.write("real/secret", canary);
+  base_.make_link("link", (base_ / "real").string());
+  const cofferdam_test::variable active("VIRTUAL_ENV", (base_ / "link").string());
+  const std::string look = "cat " + (base_ / "link/secret").string() + " " + (base_ / "real/secret").string();
+  EXPECT_EQ(result_of(recipe().hide(base_ / "real/secret"), look).out_text(), "");
+  EXPECT_EQ(result_of(recipe().hide(base_ / "link/secret"), look).out_text(), "");
+  EXPECT_EQ(result_of(recipe(), look).out_text(), std::string(canary) + canary);
+}
+
+TEST_F(JailCovers, FS_19_a_hidden_file_is_hidden_where_this_machine_has_mounted_its_folder_again) {
+  COFFERDAM_NEEDS("root", ::geteuid() == 0, "mounts of a folder at two places");
+  base_.make_shared_folder("ws");
+  base_.write("real/deep/secret", canary);
+  for (const char* name : {"alias", "data/sub", "ws/sub"}) base_.make_folder(name);
+  const std::string outcome = cofferdam_test::in_forked_host([&]() -> std::string {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return "no mounts";
+    for (const auto& [from, to] : {std::pair{"real", "alias"}, {"real/deep", "data/sub"}, {"real", "ws/sub"}})
+      if (::mount((base_ / from).c_str(), (base_ / to).c_str(), nullptr, MS_BIND, nullptr) != 0) return "no mounts";
+    const std::string look = "cat " + (base_ / "alias/deep/secret").string() + " " +
+                             (base_ / "data/sub/secret").string() + " sub/deep/secret 2>/dev/null; echo .";
+    const jail shown =
+        recipe().workspace(base_ / "ws").mount_read_only(base_ / "alias").mount_read_only(base_ / "data");
+    return result_of(jail(shown).hide(base_ / "real/deep/secret"), look).out_text() +
+           result_of(jail(shown).hide(base_ / "real/deep"), look).out_text() + result_of(shown, look).out_text();
+  });
+  COFFERDAM_NEEDS("mounts", outcome != "no mounts", "mounts of a folder at two places");
+  EXPECT_EQ(outcome, std::string(".\n.\n") + canary + canary + canary + ".\n");
+}
+
+TEST_F(JailCovers, FS_19_a_hidden_name_that_is_a_link_inside_the_jail_is_an_error) {
+  const std::filesystem::path workspace = base_.make_shared_folder("ws");
+  base_.write("ws/real", canary);
+  base_.make_link("ws/secret", "/workspace/real");  // on this machine, it leads nowhere
+  base_.make_shared_folder("outside");
+  base_.write("outside/key", canary);
+  base_.make_link("ws/key", (base_ / "outside/key").string());
+  const jail shown = recipe().workspace(workspace).mount_read_only(base_ / "outside");
+  EXPECT_NE(failure_at_open(jail(shown).hide("/workspace/secret")).find("the jail shows it at '/workspace/secret'"),
+            std::string::npos);
+  EXPECT_EQ(result_of(jail(shown).hide("/workspace/key"), "cat key").out_text(), "");
+  EXPECT_EQ(result_of(jail(shown).hide("/workspace/absent"), "cat key secret").out_text(),
+            std::string(canary) + canary);
+}
+
+// The judge is a bubblewrap that shows the folder at one more place, as a change of this machine's mounts could.
+TEST_F(JailCovers, FS_19_a_hidden_file_that_the_jail_shows_nevertheless_is_an_error) {
+  const std::filesystem::path workspace = base_.make_shared_folder("ws");
+  base_.make_shared_folder("real");
+  base_.write("real/secret", canary);
+  const std::filesystem::path changed = base_.write(
+      "changed/bwrap",
+      "#!/bin/bash\na=(\"$@\")\nfor i in \"${!a[@]}\"; do if [ \"${a[i]}\" = --chdir ]; then "
+      "a=(\"${a[@]:0:i}\" --ro-bind '" +
+          (base_ / "real").string() + "' /workspace/again \"${a[@]:i}\"); break; fi; done\nexec bwrap \"${a[@]}\"\n",
+      0755);
+  const jail shown = recipe().workspace(workspace).bubblewrap(changed);
+  EXPECT_EQ(result_of(shown, "cat again/secret").out_text(), canary);  // the control
+  const std::string text = failure_at_open(jail(shown).hide(base_ / "real/secret"));
+  EXPECT_NE(text.find("the jail shows it at '/workspace/again/secret'"), std::string::npos) << text;
+}
+
+// ---- options that take away each other's effect ---------------------------------------------------------------------
+
+TEST_F(JailCovers, FS_18_a_mount_that_would_have_no_effect_is_an_error) {
+  const std::filesystem::path folder = base_.make_shared_folder("project");
+  for (const char* name : {"project/a", "project/a/b", "project/a/c", "project/d"}) base_.make_shared_folder(name);
+  const auto refusal = [](const jail& recipe) {
+    try {
+      result_of(recipe, "true");
+    } catch (const error& failure) {
+      EXPECT_EQ(failure.code(), exec_errc::invalid_argument) << failure.what();
+      return std::string(failure.what());
+    }
+    return std::string("opened");
+  };
+  // The folder above a protected name is a mount too, and would cover one below it.
+  const jail named = recipe().workspace(folder).workspace_path(folder.string());
+  EXPECT_NE(refusal(jail(named).protect("a/b").mount_read_only(folder / "a/c")).find("exclude each other"),
+            std::string::npos);
+  EXPECT_EQ(refusal(jail(named).protect("a/b").mount_read_only(folder / "d")), "opened");
+  EXPECT_EQ(refusal(jail(named).protect("a/c").mount_read_only(folder / "d")), "opened");
+  // Commands write to the same files at another path.
+  const jail usual = recipe().workspace(folder);
+  for (const std::filesystem::path& path : {folder, folder / "a"})
+    EXPECT_NE(refusal(jail(usual).mount_read_only(path)).find("has no effect"), std::string::npos) << path;
+  EXPECT_EQ(refusal(jail(usual).mount_read_only(base_.path())), "opened");
+  // The workspace would cover these.
+  EXPECT_NE(refusal(jail(named).mount_read_only(folder)).find("would cover the mount"), std::string::npos);
+  EXPECT_NE(refusal(recipe().mount_read_only("/workspace")).find("would cover the mount"), std::string::npos);
 }
 
 // ---- mounts of this machine -----------------------------------------------------------------------------------------

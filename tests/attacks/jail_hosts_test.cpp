@@ -262,6 +262,28 @@ TEST_F(JailHosts, an_unusable_bubblewrap_is_named_with_a_remedy) {
   for (const machine& each : machines) expect(each);
 }
 
+TEST_F(JailHosts, too_few_descriptors_are_named_at_each_step) {
+  std::size_t refused = 0;
+  const auto expect_advice = [&](rlim_t most, int used) {
+    machine simulated;
+    simulated.name = std::to_string(most) + " descriptors, " + std::to_string(used) + " of them in use";
+    simulated.becomes = [most, used] {
+      limit(RLIMIT_NOFILE, most);
+      for (int i = 0; i < used; ++i) static_cast<void>(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    };
+    const std::string outcome = outcome_of(simulated);
+    if (outcome == "inside\n") return;
+    ++refused;
+    EXPECT_TRUE(outcome.starts_with("error: ")) << simulated.name << ": " << outcome;
+    EXPECT_NE(outcome.find("only " + std::to_string(most) + " files open"), std::string::npos)
+        << simulated.name << ": " << outcome;
+    EXPECT_EQ(outcome.find("256 or more"), outcome.rfind("256 or more")) << simulated.name << ": " << outcome;
+  };
+  for (rlim_t most = 40; most <= 100; most += 4) expect_advice(most, 0);
+  for (int used = 20; used < 90; used += 2) expect_advice(96, used);
+  EXPECT_GT(refused, 10U);
+}
+
 // A command in a jail can put a program into a virtual environment of the workspace, which is on the PATH while it is
 // active. The control names the same program, which then runs.
 TEST_F(JailHosts, a_bubblewrap_that_a_command_could_have_made_is_not_run) {

@@ -12,9 +12,22 @@
 
 namespace jail_python_tests {
 
-using cofferdam::detail::python_folders;
 using cofferdam_test::temporary_folder;
 using paths = std::vector<std::filesystem::path>;
+
+paths python_folders(const std::filesystem::path& program, const std::filesystem::path& home) {
+  paths found;
+  for (const auto& each : cofferdam::detail::python_folders(program, home)) found.push_back(each.path);
+  return found;
+}
+
+/// Returns the folders that something in a writable folder names, and by what.
+paths chosen(const std::filesystem::path& program, const std::filesystem::path& writable) {
+  paths found;
+  for (const auto& each : cofferdam::detail::python_folders(program, "/nonexistent", {writable}))
+    if (!each.named_by.empty()) found.insert(found.end(), {each.path, each.named_by});
+  return found;
+}
 
 TEST(JailPython, a_virtual_environment_has_a_prefix_and_a_base_prefix) {
   const temporary_folder base;
@@ -56,6 +69,30 @@ TEST(JailPython, a_changed_virtual_environment_leads_to_installations_alone) {
   EXPECT_EQ(python_folders(base / "venv/bin/python3", base / "home"), paths{base / "venv"});
   base.write("secrets/lib/python3.13t/os.py", "");  // the control: now it is an installation
   EXPECT_EQ(python_folders(base / "venv/bin/python3", base / "home"), (paths{base / "venv", base / "secrets"}));
+}
+
+TEST(JailPython, a_folder_that_a_command_may_have_chosen_is_marked_with_the_file_that_names_it) {
+  const temporary_folder base;
+  base.write("opt/bin/python3", "", 0755);
+  base.write("opt/lib/python3.12/os.py", "");
+  const std::filesystem::path program = base / "ws/venv/bin/python3";
+  base.make_folder("ws/venv/bin");
+  base.write("ws/venv/pyvenv.cfg", "home = " + (base / "opt/bin").string() + "\n");
+  base.write("ws/venv/bin/python3", "", 0755);
+  EXPECT_EQ(chosen(program, base / "ws"), (paths{base / "opt", base / "ws/venv/pyvenv.cfg"}));
+  EXPECT_EQ(chosen(program, base / "other"), paths());  // the control: nobody can change the file
+  // By the link to the program, and by a link that leads through the folder.
+  std::filesystem::remove(base / "ws/venv/pyvenv.cfg");
+  std::filesystem::remove(program);
+  base.make_link("ws/venv/bin/python3", (base / "opt/bin/python3").string());
+  base.make_folder("local/bin");
+  base.make_link("local/bin/python3", "../../ws/venv/bin/python3");
+  for (const std::filesystem::path& each : {program, base / "local/bin/python3"})
+    EXPECT_EQ(chosen(each, base / "ws"), (paths{base / "opt", each}));
+  // An installation in the folder itself shows nothing that is outside.
+  base.write("ws/own/bin/python3", "", 0755);
+  base.write("ws/own/lib/python3.12/os.py", "");
+  EXPECT_EQ(chosen(base / "ws/own/bin/python3", base / "ws"), paths());
 }
 
 }  // namespace jail_python_tests

@@ -23,6 +23,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -121,6 +122,28 @@ TEST_F(Jail, closing_leaves_no_process_and_no_folder) {
   });
   EXPECT_TRUE(jailed().empty());
   EXPECT_TRUE(std::filesystem::is_empty(base_.path()));
+}
+
+// An open descriptor of a file system in memory, or of the mounts, keeps the memory of the files.
+TEST_F(Jail, a_closed_environment_keeps_no_descriptor_of_its_mounts) {
+  const std::filesystem::path folder = base_.make_shared_folder("ws");
+  base_.write("ws/secret", "text");
+  const auto descriptors = [] {
+    std::size_t count = 0;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code closed;  // the descriptor of this walk
+      const std::filesystem::path target = std::filesystem::read_symlink(each.path(), closed);
+      if (target == "/tmp" || target == "/dev/shm" || target == "/" || target.filename() == "mountinfo") ++count;
+    }
+    return count;
+  };
+  run([&]() -> awaitable<void> {
+    const std::size_t before = descriptors();
+    jail_environment env = co_await recipe().workspace(folder).hide(folder / "secret").open();
+    EXPECT_GE(descriptors(), before + 4);
+    co_await env.close();
+    EXPECT_EQ(descriptors(), before);
+  });
 }
 
 TEST_F(Jail, a_dropped_environment_ends_its_processes) {
@@ -369,6 +392,11 @@ TEST_F(Jail, hidden_paths_are_empty) {
                 "cd " + in.string() + " && cat data token && ls -A private && touch private/x");
   EXPECT_EQ(result.out().text(), "shown");
   EXPECT_FALSE(result.ok());
+  // A file in a hidden folder, in both orders.
+  const std::string look = "ls -A " + (in / "private").string();
+  const jail shown = recipe().mount_read_only(in);
+  EXPECT_EQ(result_of(jail(shown).hide(in / "private").hide(in / "private/key"), look).out_text(), "");
+  EXPECT_EQ(result_of(jail(shown).hide(in / "private/key").hide(in / "private"), look).out_text(), "");
 }
 
 // ---- protected names ------------------------------------------------------------------------------------------------

@@ -61,8 +61,9 @@ using jail = basic_jail<>;
 /// * no network, unless `network(network_policy::host)`;
 /// * a system call filter. It is a **deny list**, detail/os/seccomp_program.hpp: it refuses what reaches other
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
-///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders: Git fails
-///   in a repository with `core.sharedRepository`, and `tar -p` for such files;
+///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders, because it
+///   cannot tell them apart: Git fails in a repository with `core.sharedRepository`, and `tar -p`, `cp -a` and
+///   `chmod 755` fail for folders with setgid. `chmod 00755` clears the bit; access lists (setfacl) do without it;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -83,21 +84,24 @@ template <class Unused>
 class basic_jail {
  public:
   /// Shows a file or folder of this machine at the same path, read-only, with all that is mounted beneath it.
-  /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user.
+  /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user. It must not be in the
+  ///              workspace, where commands could change it, unless the jail shows the workspace at its own path.
   basic_jail& mount_read_only(std::filesystem::path path);
   /// Shows a file or folder of this machine at the same path; commands may change it.
   /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
   basic_jail& mount_writable(std::filesystem::path path);
-  /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it.
+  /// Covers a visible file or folder of this machine with an empty one, at each place at which the jail shows it: also
+  /// where this machine has mounted a folder above it a second time. `open()` looks at these places from inside.
+  /// Another hard link of the file is not covered.
   /// \param path  absolute, as this machine names it, or as the jail names it if it is inside the workspace. If it does
   ///              not exist, nothing is done.
   /// \par Limits  the kernel removes a cover when a program outside the jail renames another file over the path or
   ///              removes it, and moves the cover if the file is moved. The jail then ends: every operation fails with
-  ///              error{exec_errc::environment_closed}, which has the path. No command begins without the cover. A
-  ///              command that runs at that time may see the new file for some milliseconds; if the file was moved away
-  ///              and made again, until it ends. The same holds for protected names. Hide the folder in which such a
-  ///              file is, or do not change it while the jail is open. A command that renames a folder with a hidden
-  ///              path in it ends the jail, too.
+  ///              error{exec_errc::environment_closed}, which has the path. No command begins, and none gets further
+  ///              input, without the cover. A command that runs at that time may see the new file for some
+  ///              milliseconds; if the file was moved away and made again, until it ends or wants input. The same holds
+  ///              for protected names. Hide the folder in which such a file is, or do not change it while the jail is
+  ///              open. A command that renames a folder with a hidden path in it ends the jail, too.
   basic_jail& hide(std::filesystem::path path);
   /// Sets the network of commands. Default: `network_policy::none`.
   basic_jail& network(network_policy policy);
@@ -180,7 +184,9 @@ class basic_jail {
   /// \throws error{exec_errc::provider_failed} if bubblewrap is missing, if a wall cannot be built or is not proven, if
   ///     a limit that is required cannot be set, if a mounted path does not exist or was replaced meanwhile, or if
   ///     there is no shell; error{exec_errc::invalid_argument} for options that contradict each other, such as
-  ///     `protect` and a `mount_writable` of the same folder, and for a link to the root of this machine.
+  ///     `protect` and a `mount_writable` of the same folder, for a mount that another one would cover, and for a link
+  ///     to the root of this machine; error{exec_errc::provider_failed} also for a virtual environment in a folder that
+  ///     commands can change, unless only root can change its Python, or a mount names it.
   awaitable<jail_environment> open() const;
 
  private:

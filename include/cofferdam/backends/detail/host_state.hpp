@@ -5,6 +5,7 @@
 #include <cofferdam/backends/detail/host_folders.hpp>
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -42,6 +43,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
 /// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
 /// * `files(folders, commands)`: the operations on files;
+/// * `can_be_lost()`: returns false if `lost()` never returns an error;
 /// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
 class host_state {
@@ -138,7 +140,8 @@ class host_state {
       self->require_usable();
     }
     process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
-    co_return running;
+    if (!self->place_.can_be_lost()) co_return running;
+    co_return process(std::make_unique<checked_process>(self, std::move(running)));
   }
 
   std::vector<background_command> background() const {
@@ -152,6 +155,31 @@ class host_state {
   }
 
  private:
+  /// A process that gets no further input if the environment must end.
+  class checked_process final : public process::implementation {
+   public:
+    checked_process(std::weak_ptr<host_state> state, process running)
+        : state_(std::move(state)), running_(std::move(running)) {}
+
+    awaitable<output_chunk> read() override { return running_.read(); }
+    awaitable<void> write_input(bytes_view data) override {
+      if (const std::shared_ptr<host_state> state = state_.lock()) state->require_usable();
+      return running_.write_input(data);
+    }
+    awaitable<void> close_input() override { return running_.close_input(); }
+    awaitable<void> signal(int number) override { return running_.signal(number); }
+    awaitable<void> resize(std::uint16_t rows, std::uint16_t columns) override {
+      return running_.resize(rows, columns);
+    }
+    awaitable<command_result> wait() override { return running_.wait(); }
+    awaitable<command_result> take_result() override { return std::move(running_).wait(); }
+    std::shared_ptr<const isolation_report> isolation() const override { return running_.isolation(); }
+
+   private:
+    std::weak_ptr<host_state> state_;
+    process running_;
+  };
+
   void require_open() const {
     if (closing_)
       throw error(exec_errc::environment_closed,

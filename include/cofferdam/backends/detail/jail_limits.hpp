@@ -142,6 +142,9 @@ class jail_limit_watch {
     }
   }
 
+  /// Closes the folders: an open one keeps the memory of its files. `disk_full` is not found any more.
+  void forget_folders() noexcept { folders_.clear(); }
+
   /// See `warden_settings::explain_end`.
   void explain(command_result& result) {
     const std::uint64_t refused = refused_processes();

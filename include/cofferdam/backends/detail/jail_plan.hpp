@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cofferdam/backends/detail/jail_cover_watch.hpp>
+#include <cofferdam/backends/detail/jail_mounts.hpp>
 #include <cofferdam/backends/detail/jail_protection.hpp>
 #include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
+#include <cofferdam/backends/detail/jail_sources.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -31,65 +34,6 @@
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// The user of a jail, as the host counts.
-class jail_user {
- public:
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  bool is_other = false;  ///< this program runs as root, and the jail's first process changes to this user
-
-  /// The user of a jail of root, if the workspace has no other owner. No distribution assigns it.
-  static constexpr std::uint32_t of_root = 60991;
-};
-
-/// The user and group inside. No process there has another.
-inline constexpr const char* inside_id = "1000";
-
-/// Chooses the user of a jail.
-/// \param workspace  the directory that was named by `workspace()`; empty: a private one.
-inline jail_user choose_jail_user(const std::filesystem::path& workspace) {
-  jail_user user;
-  user.uid = ::geteuid();
-  user.gid = ::getegid();
-  if (user.uid != 0) return user;
-  user.uid = user.gid = jail_user::of_root;
-  user.is_other = true;
-  struct stat status {};
-  if (!workspace.empty() && ::stat(workspace.c_str(), &status) == 0 && status.st_uid != 0) {
-    user.uid = status.st_uid;
-    user.gid = status.st_gid != 0 ? status.st_gid : jail_user::of_root;
-  }
-  return user;
-}
-
-/// Returns true if the modes of a file or folder let the user write there. Access lists are not considered.
-inline bool may_write(const std::filesystem::path& path, const jail_user& user) {
-  if (!user.is_other) return ::access(path.c_str(), W_OK) == 0;
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return false;
-  if (status.st_uid == user.uid) return (status.st_mode & S_IWUSR) != 0;
-  if (status.st_gid == user.gid) return (status.st_mode & S_IWGRP) != 0;
-  return (status.st_mode & S_IWOTH) != 0;
-}
-
-/// A file or folder of this machine that a jail must show at a place. While the descriptor is open, the numbers of the
-/// file stay its own.
-class jail_source {
- public:
-  std::string place;  ///< absolute, as the jail names it
-  std::string call;   ///< for errors, as in `mount_read_only("/srv/models")`
-  unique_fd file;     ///< opened without rights to read or write
-};
-
-/// Opens a file or folder without rights to read or write. On failure returns an empty object and sets `errno`.
-/// \param may_have_links  false: a symbolic link in the path is an error, ELOOP.
-inline unique_fd open_source(const std::filesystem::path& path, bool may_have_links) {
-  if (may_have_links) return unique_fd::above_standard(unique_fd(::open(path.c_str(), O_PATH | O_CLOEXEC)));
-  const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root) return {};
-  return unique_fd::above_standard(find_beneath(root, path.string(), link_policy::refuse));
-}
 
 /// The arguments of bubblewrap for one jail, and what must then be visible inside.
 class jail_plan {
@@ -107,6 +51,9 @@ class jail_plan {
   ///     error{exec_errc::invalid_argument} for options that contradict each other, and for a link to the root.
   jail_plan(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user,
             const std::string& shell, const std::vector<protected_path>& protections, const control_group* group) {
+    if (!settings.limits.workspace_size) workspace_ = workspace;
+    workspace_place_ = settings.workspace_path;
+    add_changeable(settings, workspace);
     require_no_overlap(settings, workspace, protections);
     add("bwrap");
     for (const char* each : {"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup"})
@@ -129,10 +76,12 @@ class jail_plan {
     writable_.insert(writable_.end(), {"/proc", "/dev/pts", "/dev/console"});
     for (const char* device : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"})
       writable_.emplace_back(device);
-    for (const std::filesystem::path& folder : host_python_folders()) add_python(settings, workspace, folder);
+    for (const python_folder& folder : host_python_folders(changeable_)) add_python(settings, folder);
     add_mounts(settings, workspace, user);
     for (const protected_path& each : protections) add_protection(settings, workspace, each);
-    for (const std::filesystem::path& each : settings.hidden) add_hidden(settings, workspace, each);
+    std::vector<std::filesystem::path> hidden = settings.hidden;
+    std::sort(hidden.begin(), hidden.end());  // folders before the files in them, which then need no cover
+    for (const std::filesystem::path& each : hidden) add_hidden(settings, workspace, each);
     if (group != nullptr) add_memory_events(*group);
     add("--perms", "0555", "--ro-bind-data", std::to_string(image), warden_path);
     own_.emplace_back(warden_path);
@@ -162,6 +111,8 @@ class jail_plan {
   const std::vector<jail_source>& sources() const noexcept { return sources_; }
   /// The mounts that hide and protect names.
   const std::vector<jail_cover>& covers() const noexcept { return covers_; }
+  /// What `hide` names. Nothing in the jail may show it.
+  const std::vector<hidden_file>& hidden() const noexcept { return hidden_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }
 
@@ -195,7 +146,23 @@ class jail_plan {
 
   void show(const std::string& path) {
     add("--ro-bind", path, path);
+    shown_.emplace_back(path, path);
     own_.push_back(path);
+  }
+
+  /// Records the folders that commands may change, without links, and perhaps have changed in an earlier jail.
+  void add_changeable(const jail_settings& settings, const std::filesystem::path& workspace) {
+    const auto add_folder = [this](const std::filesystem::path& folder) {
+      if (folder.empty()) return;
+      changeable_.push_back(folder);
+      std::error_code failure;
+      std::filesystem::path real = std::filesystem::canonical(folder, failure);
+      if (!failure && real != folder) changeable_.push_back(std::move(real));
+    };
+    add_folder(workspace);
+    add_folder(settings.workspace);
+    for (const jail_mount& each : settings.mounts)
+      if (each.is_writable) add_folder(each.path);
   }
 
   /// Shows a file or folder of the system, if there is one: files that all users may read, and folders of a few of
@@ -280,19 +247,31 @@ class jail_plan {
     if (has_network) add_file("/etc/resolv.conf", proc_text("/etc/resolv.conf"));
   }
 
-  /// Only folders that every user can reach are shown. A command of an earlier jail may have put a link into a folder
-  /// that it could write to: a folder in the workspace must not lead out of it.
-  void add_python(const jail_settings& settings, const std::filesystem::path& workspace,
-                  const std::filesystem::path& folder) {
+  /// Only folders that every user can reach are shown. A command of an earlier jail may have changed what is in a
+  /// folder that it could write to: a folder in the workspace must not lead out of it, and a virtual environment there
+  /// leads only to installations that belong to root, or that the user has named.
+  void add_python(const jail_settings& settings, const python_folder& found) {
+    const std::filesystem::path& folder = found.path;
     std::error_code failure;
     const std::filesystem::path real = std::filesystem::canonical(folder, failure);
     if (failure) return;
     const auto leads_out = [&](const std::filesystem::path& writable) {
-      return !writable.empty() && is_within(folder, writable) && !is_within(real, writable);
+      return is_within(folder, writable) && !is_within(real, writable);
     };
-    if (leads_out(workspace) || leads_out(settings.workspace)) return;
-    for (const jail_mount& each : settings.mounts)
-      if (each.is_writable && leads_out(each.path)) return;
+    if (std::any_of(changeable_.begin(), changeable_.end(), leads_out)) return;
+    if (!found.named_by.empty() && !belongs_to_root(real)) {
+      const auto names = [&](const jail_mount& each) {
+        return is_within(real, each.path) || is_within(folder, each.path);
+      };
+      if (std::any_of(settings.mounts.begin(), settings.mounts.end(), names)) return;  // shown by that mount
+      throw error(exec_errc::provider_failed,
+                  "jail: '" + one_line(found.named_by.string()) +
+                      "' is in a folder that commands can change, and names '" + one_line(real.string()) +
+                      "' as the folder of python3. A command may have written that. If it is the right one, add "
+                      "mount_read_only(\"" +
+                      one_line(real.string()) +
+                      "\"); otherwise take the virtual environment from the variables PATH and VIRTUAL_ENV");
+    }
     std::filesystem::path path;
     for (const std::filesystem::path& part : folder) {
       path /= part;
@@ -304,10 +283,8 @@ class jail_plan {
     jail_source source;
     source.place = folder.string();
     source.call = "the folder of python3, '" + one_line(source.place) + "'";
-    source.file = open_source(folder, folder != real);
-    const std::optional<shown_file> found = shown_file::of(source.file);
-    const std::optional<shown_file> wanted = shown_file::of(open_source(real, false));
-    if (!found || !wanted || !found->is_same_file(*wanted)) return;  // replaced meanwhile
+    source.file = open_source(real, false);
+    if (!source.file) return;  // replaced meanwhile
     show(source.place);
     if (!is_within(folder, settings.workspace_path)) add_source(std::move(source));
   }
@@ -327,7 +304,7 @@ class jail_plan {
     for (auto each = mounts.begin(); each != mounts.end(); ++each) {
       const bool is_last =
           std::none_of(each + 1, mounts.end(), [&](const jail_mount& later) { return later.path == each->path; });
-      if (!each->is_writable && is_last && each->path != inside) read_only_.push_back(each->path.string());
+      if (!each->is_writable && is_last) read_only_.push_back(each->path.string());
     }
   }
 
@@ -345,11 +322,24 @@ class jail_plan {
     const std::filesystem::path inside = settings.workspace_path;
     const bool is_on_host = !settings.limits.workspace_size;
     for (const jail_mount& mount : settings.mounts) {
+      if (mount.path == inside)
+        throw error(exec_errc::invalid_argument,
+                    "jail: " + call_of(mount) +
+                        ": the workspace has this path in the jail, and would cover the mount; "
+                        "set another one by workspace_path(), or use workspace(\"" +
+                        one_line(mount.path.string()) + "\")");
       std::error_code failure;
       const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
       const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
       for (const protected_path& name : protections) {
-        if (name.kind == protection_kind::parent) continue;
+        if (name.kind == protection_kind::parent) {  // it is mounted too, and would cover this mount
+          if (is_beneath && is_within(mount.path, inside / name.path))
+            throw error(exec_errc::invalid_argument,
+                        "jail: protect() of a name in '" + one_line(name.path) + "' and " + call_of(mount) +
+                            " exclude each other, because the folder is mounted at its own place to keep its name, "
+                            "which covers other mounts in it; mount at a path outside of this folder");
+          continue;
+        }
         const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
         if (changes || (is_beneath && touch(mount.path, inside / name.path)))
           throw error(exec_errc::invalid_argument,
@@ -377,6 +367,22 @@ class jail_plan {
                                                      "', and the jail has its own /proc and /dev; name another folder");
   }
 
+  /// Refuses a read-only mount of the workspace or of a part of it, which commands could change at the workspace's own
+  /// path.
+  void require_not_workspace(const jail_source& source) const {
+    if (workspace_.empty() || is_within(source.place, workspace_place_)) return;
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(source.place, failure);
+    if (failure || !is_within(real, workspace_)) return;
+    throw error(exec_errc::invalid_argument,
+                "jail: " + source.call +
+                    " has no effect, because commands can change the same files in the workspace, '" +
+                    one_line(workspace_place_.string()) +
+                    "'; use protect(NAME) for a part of the workspace, or leave out "
+                    "mount_read_only() and set workspace_path(\"" +
+                    one_line(workspace_.string()) + "\")");
+  }
+
   void add_mount(const jail_mount& each, const jail_user& user) {
     const std::string path = each.path.string();
     jail_source source;
@@ -398,8 +404,12 @@ class jail_plan {
       throw error(exec_errc::provider_failed, call + "the jail's user (uid " + std::to_string(user.uid) +
                                                   ") cannot write there; change its owner or mode, or use "
                                                   "mount_read_only()");
+    if (!each.is_writable) require_not_workspace(source);
+    require_plain_place(path, source.call);
     add(each.is_writable ? "--bind" : "--ro-bind", path, path);
+    source.is_changeable = each.is_writable || is_changeable(each.path);
     add_source(std::move(source));
+    shown_.emplace_back(path, path);
     own_.push_back(path);
     if (each.is_writable) writable_.push_back(path);
   }
@@ -427,7 +437,9 @@ class jail_plan {
                         std::to_string(user.uid) + "); change its owner or mode, or let the jail make one");
       if (settings.workspace.empty()) private_.push_back(arguments_.size() + 1);
       add("--bind", workspace.string(), inside);
+      source.is_changeable = true;
       add_source(std::move(source));
+      shown_.emplace_back(workspace, inside);
     }
     own_.push_back(inside);
     writable_.push_back(inside);
@@ -442,6 +454,7 @@ class jail_plan {
   void add_protection(const jail_settings& settings, const std::filesystem::path& workspace,
                       const protected_path& each) {
     const std::string inside = settings.workspace_path + "/" + each.path;
+    require_plain_place(inside, "protect(\"" + one_line(each.path) + "\")");
     switch (each.kind) {
       case protection_kind::parent:
       case protection_kind::existing:
@@ -460,6 +473,29 @@ class jail_plan {
     covers_.push_back({inside, "protect(\"" + one_line(each.path) + "\")"});
   }
 
+  bool is_changeable(const std::filesystem::path& path) const {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(path, failure);
+    const auto holds = [&](const std::filesystem::path& folder) { return is_within(real, folder); };
+    return !failure && std::any_of(changeable_.begin(), changeable_.end(), holds);
+  }
+
+  /// Refuses a place with a symbolic link in a folder that commands can change. Bubblewrap makes a place that does not
+  /// exist, and would follow the link out of the jail.
+  /// \param place  absolute, as the jail names it.
+  void require_plain_place(const std::string& place, const std::string& call) const {
+    const jail_source* above = nullptr;  // the last mount above the place
+    for (const jail_source& each : sources_)
+      if (each.place != place && is_within(place, each.place)) above = &each;
+    if (above == nullptr || !above->is_changeable) return;
+    const std::filesystem::path rest = *rest_beneath(place, above->place);
+    if (open_beneath(above->file.get(), rest.string(), O_PATH, path_resolution::kernel, link_policy::refuse)) return;
+    if (errno != ELOOP) return;
+    throw error(exec_errc::provider_failed, "jail: " + call + ": '" + one_line(place) +
+                                                "' has a symbolic link in its path, in a folder that commands can "
+                                                "change; remove the link, or name another path");
+  }
+
   /// Covers a path of the host at each place at which the jail shows it. A path inside the workspace may also be named
   /// as the jail names it.
   void add_hidden(const jail_settings& settings, const std::filesystem::path& workspace,
@@ -467,33 +503,70 @@ class jail_plan {
     const std::filesystem::path inside = settings.workspace_path;
     const std::string call = "hide(\"" + one_line(path.string()) + "\")";
     std::error_code failure;
-    if (const auto rest = rest_beneath(path, inside)) {
+    if (const auto rest = rest_beneath(path, inside); rest && !settings.limits.workspace_size) {
       // A mount follows links, and its place must not be one.
-      const std::filesystem::path found = std::filesystem::canonical(workspace / *rest, failure);
-      const auto found_rest = failure ? std::nullopt : rest_beneath(found, workspace);
-      if (found_rest) cover(inside / *found_rest, std::filesystem::is_directory(found, failure), call);
+      const std::filesystem::path found = std::filesystem::canonical(joined(workspace, *rest), failure);
+      if (!failure) add_hidden(found, path, call);
     }
     const std::filesystem::path real = std::filesystem::canonical(path, failure);
-    if (failure) return;
+    if (failure) {
+      if (hidden_.empty() || hidden_.back().named != path) hidden_.push_back({path, call, {}, std::nullopt});
+      return;
+    }
+    cover(real, std::filesystem::is_directory(real, failure), call);
+    add_hidden(real, path, call);
+  }
+
+  /// \param real  the file or folder of this machine, without links.
+  void add_hidden(const std::filesystem::path& real, const std::filesystem::path& named, const std::string& call) {
+    hidden_file hidden{named, call, open_source(real, false), std::nullopt};
+    const std::optional<shown_file> wanted = shown_file::of(hidden.file);
+    if (!wanted)
+      throw error(exec_errc::provider_failed, "jail: " + call + ": it cannot be examined: " +
+                                                  std::error_code(errno, std::system_category()).message() +
+                                                  "; keep other programs from the folders of its path");
+    std::error_code failure;
     const bool is_folder = std::filesystem::is_directory(real, failure);
-    cover(real, is_folder, call);
-    const auto cover_in = [&](const std::filesystem::path& source, const std::filesystem::path& shown_at) {
-      std::error_code unreadable;
-      const std::filesystem::path real_source = std::filesystem::canonical(source, unreadable);
-      if (unreadable) return;
-      if (const auto rest = rest_beneath(real, real_source))
-        cover(rest->empty() ? shown_at : shown_at / *rest, is_folder, call);
-    };
-    for (const jail_mount& each : settings.mounts) cover_in(each.path, each.path);
-    cover_in(workspace, inside);
+    const mount_table mounts(proc_text("/proc/self/mountinfo"));
+    hidden.location = mounts.locate(real, wanted->mount);
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      for (const std::filesystem::path& rest : rests_in(shown_[i].first, real, hidden.location, mounts)) {
+        const std::filesystem::path place = joined(shown_[i].second, rest);
+        const auto covers = [&](const auto& later) { return is_within(place, later.second); };
+        if (std::any_of(shown_.begin() + static_cast<std::ptrdiff_t>(i) + 1, shown_.end(), covers)) continue;
+        const std::optional<shown_file> there = shown_file::of(open_source(joined(shown_[i].first, rest), true));
+        if (there && there->is_same_file(*wanted)) cover(place, is_folder, call);
+      }
+    }
+    hidden_.push_back(std::move(hidden));
+  }
+
+  /// Returns the paths beneath a folder of this machine at which another file may be seen: by its own path, or because
+  /// the machine has mounted a folder at two places.
+  static std::vector<std::filesystem::path> rests_in(const std::filesystem::path& folder,
+                                                     const std::filesystem::path& file,
+                                                     const std::optional<file_location>& location,
+                                                     const mount_table& mounts) {
+    std::vector<std::filesystem::path> rests;
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(folder, failure);
+    if (failure) return rests;
+    if (auto rest = rest_beneath(file, real)) rests.push_back(std::move(*rest));
+    if (!location) return rests;
+    for (const std::filesystem::path& place : mounts.places_of(*location))
+      if (auto rest = rest_beneath(place, real)) rests.push_back(std::move(*rest));
+    return rests;
   }
 
   /// \param call  the option that asks for it, for errors.
   void cover(const std::filesystem::path& place, bool is_folder, const std::string& call) {
     const std::string where = place.string();
-    const auto is_it = [&where](const jail_cover& each) { return each.place == where; };
+    const auto is_it = [&](const jail_cover& each) {
+      return each.place == where || (each.hides && is_within(place, each.place));
+    };
     if (std::any_of(covers_.begin(), covers_.end(), is_it)) return;
-    covers_.push_back({where, call});
+    require_plain_place(where, call);
+    covers_.push_back({where, call, true});
     if (is_folder) {
       add("--perms", "0555", "--size", "4096", "--tmpfs", where, "--remount-ro", where);
     } else {
@@ -503,16 +576,6 @@ class jail_plan {
     read_only_.push_back(where);
   }
 
-  /// Returns the part of `path` beneath `folder`; empty if they are the same, no value if `path` lies elsewhere.
-  static std::optional<std::filesystem::path> rest_beneath(const std::filesystem::path& path,
-                                                           const std::filesystem::path& folder) {
-    const auto [in_folder, in_path] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-    if (in_folder != folder.end()) return std::nullopt;
-    std::filesystem::path rest;
-    for (auto each = in_path; each != path.end(); ++each) rest /= *each;
-    return rest;
-  }
-
   std::vector<std::string> arguments_;
   std::vector<std::string> files_;
   std::vector<std::string> writable_;
@@ -520,6 +583,11 @@ class jail_plan {
   std::vector<std::string> read_only_;
   std::vector<jail_source> sources_;
   std::vector<jail_cover> covers_;
+  std::vector<hidden_file> hidden_;
+  std::vector<std::pair<std::filesystem::path, std::filesystem::path>> shown_;  // a path of the host, and its place
+  std::vector<std::filesystem::path> changeable_;
+  std::filesystem::path workspace_;  // the host's folder; empty: in memory
+  std::filesystem::path workspace_place_;
   std::vector<std::size_t> private_;  // the arguments that name a private folder or control group
 };
 

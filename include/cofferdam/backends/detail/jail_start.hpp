@@ -53,24 +53,6 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns true if only root can change a program: the program, its folder and all folders above it belong to root, and
-/// neither the group of this program nor other users can write to them. In a user namespace, files of root may belong
-/// to the overflow user. A command in a jail cannot have made such a program.
-inline bool belongs_to_root(const std::filesystem::path& program) {
-  constexpr uid_t overflow_user = 65534;
-  std::error_code failure;
-  std::filesystem::path each = std::filesystem::canonical(program, failure);
-  for (; !failure; each = each.parent_path()) {
-    struct stat status {};
-    if (::stat(each.c_str(), &status) != 0) return false;
-    const bool is_owned = status.st_uid == 0 || (status.st_uid == overflow_user && ::geteuid() != overflow_user);
-    const bool is_of_group = (status.st_mode & S_IWGRP) != 0 && status.st_gid == ::getegid() && ::geteuid() != 0;
-    if (!is_owned || is_of_group || (status.st_mode & S_IWOTH) != 0) return false;
-    if (each == each.root_path()) return true;
-  }
-  return false;
-}
-
 /// Returns the path of bubblewrap on this machine.
 /// \param wanted  the path of `bubblewrap()`; empty: the first on this program's PATH that only root can change. A
 ///                program that others can change may come from a jail: a virtual environment in a workspace is on the
@@ -101,6 +83,24 @@ inline std::filesystem::path find_bubblewrap(const std::filesystem::path& wanted
                     "\"), or install the system's:" + copied_line("sudo apt-get install bubblewrap"));
   throw error(exec_errc::provider_failed, "jail: bubblewrap (bwrap) is not on the PATH of this program; install it:" +
                                               copied_line("sudo apt-get install bubblewrap"));
+}
+
+/// Returns what to do if this program may have too few files open.
+inline std::string descriptor_advice() {
+  rlimit limit{};
+  const bool is_known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  return "this program may have " + (is_known ? "only " + std::to_string(limit.rlim_cur) : std::string("too few")) +
+         " files open, which is too few to build a jail; allow 256 or more (ulimit -n, RLIMIT_NOFILE)";
+}
+
+/// Returns an error of `open()`, with advice if this program had too few descriptors. The step that fails first differs
+/// with the number of files that the program has open.
+inline error with_descriptor_advice(const error& failure) {
+  const std::string text = failure.what();
+  if (failure.cause() != std::errc::too_many_files_open || text.find("RLIMIT_NOFILE") != std::string::npos)
+    return failure;
+  return error(exec_errc::provider_failed,
+               (text.starts_with("jail: ") ? "" : "jail: ") + text + "; " + descriptor_advice(), failure.cause());
 }
 
 template <class = void>
@@ -256,12 +256,8 @@ class basic_jail_start {
     unique_fd moved(fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, spawn_request::first_borrowable) : -1);
     if (moved) return moved;
     const std::error_code cause(errno, std::system_category());
-    rlimit limit{};
-    if ((cause.value() == EINVAL || cause.value() == EMFILE) && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
-      throw error(exec_errc::provider_failed,
-                  "jail: this program may have only " + std::to_string(limit.rlim_cur) +
-                      " files open, which is too few to build a jail; allow 256 or more (ulimit -n, RLIMIT_NOFILE)",
-                  cause);
+    if (cause.value() == EINVAL || cause.value() == EMFILE)
+      throw error(exec_errc::provider_failed, "jail: " + descriptor_advice(), cause);
     throw cannot_start("descriptors", cause.value());
   }
 

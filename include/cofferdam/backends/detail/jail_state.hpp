@@ -179,10 +179,11 @@ class basic_jail_place {
                   "them");
     std::string shell = find_shell("jail", settings->shell);
     std::filesystem::path program = bubblewrap_of(*settings);
-    auto folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
+    std::shared_ptr<host_folders> folders;
     try {
+      folders = std::make_shared<host_folders>("jail", settings->temporary_base, settings->workspace);
       require_same_path(*settings, *folders);
-      const jail_user user = choose_jail_user(settings->workspace);
+      const jail_user user = choose_jail_user(settings->workspace.empty() ? -1 : folders->workspace_fd());
       if (user.is_other) folders->give_workspace_to(user.uid, user.gid);
       const bool is_in_memory = settings->limits.workspace_size.has_value();
       auto protection = std::make_shared<workspace_protection>(
@@ -194,6 +195,10 @@ class basic_jail_place {
       const auto builds = [&] { return build(executor, std::move(place), folders, std::move(shell), start); };
       std::shared_ptr<state> opened = co_await with_alternatives(*settings, builds);
       co_return opened;
+    } catch (const error& failure) {
+      folders.reset();
+      reaper::instance().sweep();
+      throw with_descriptor_advice(failure);
     } catch (...) {
       folders.reset();
       reaper::instance().sweep();
@@ -207,6 +212,7 @@ class basic_jail_place {
         visible_(std::move(visible)),
         protection_(std::move(protection)),
         group_(std::move(group)),
+        limit_watch_(std::make_shared<jail_limit_watch>(settings_->limits, group_)),
         isolation_(describe_jail(*settings_, group_.get())) {}
 
   const isolation_report& isolation() const noexcept { return isolation_; }
@@ -231,35 +237,41 @@ class basic_jail_place {
     request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
   }
 
-  /// A program that this machine has, and the jail does not show, is refused with the line that shows it.
+  /// A program that the jail does not show is refused with the line that would show it. A model reads this text, so it
+  /// is the same whether this machine has the program or not.
   std::optional<command_result> judge(const host_folders&, const command& c, std::string&) const {
     if (c.is_shell() || c.words().empty() || !c.words().front().starts_with('/')) return std::nullopt;
     const std::filesystem::path program = std::filesystem::path(c.words().front()).lexically_normal();
     const auto holds = [&program](const std::string& folder) { return is_within(program, folder); };
-    if (std::any_of(visible_.begin(), visible_.end(), holds) || ::access(program.c_str(), X_OK) != 0)
-      return std::nullopt;
-    std::string lines;
-    for (const std::filesystem::path& folder : folders_of_program(program))
-      lines += ".mount_read_only(\"" + one_line(folder.string()) + "\")";
+    if (std::any_of(visible_.begin(), visible_.end(), holds)) return std::nullopt;
     return command_result::refused(error_kind::execution_error,
                                    "Cannot run " + one_line(program.string()) + ": it is not visible in the jail",
-                                   "Add to the recipe: " + lines);
+                                   "If this machine has it, add to the recipe: .mount_read_only(\"" +
+                                       one_line(folder_of_program(program).string()) + "\")");
   }
 
+  bool can_be_lost() const noexcept { return static_cast<bool>(watch_); }
   std::optional<error> lost() const { return watch_ ? watch_->lost() : std::nullopt; }
 
   bool closed() const {
     if (watch_) watch_->stop();
+    limit_watch_->forget_folders();
     if (protection_) protection_->remove_stubs();
     return !group_ || group_->remove();
   }
 
  private:
-  /// Returns the folders that a program needs: those of a Python installation, or its own.
-  static std::vector<std::filesystem::path> folders_of_program(const std::filesystem::path& program) {
-    std::vector<std::filesystem::path> folders = python_folders(program, host_variable("HOME"));
-    if (folders.empty()) folders.push_back(program.parent_path());
-    return folders;
+  /// Returns the folder that a program needs, by its path alone: the folder above its `bin`, or its own. If that is the
+  /// root, a home, or a folder of homes, returns the next folder that is none, or the program.
+  static std::filesystem::path folder_of_program(const std::filesystem::path& program) {
+    const std::filesystem::path home = std::filesystem::path(host_variable("HOME")).lexically_normal();
+    const auto is_too_much = [&home](const std::filesystem::path& folder) {
+      const std::filesystem::path above = folder.parent_path();
+      return above == folder || above == above.root_path() || above == "/home" || is_within(home, folder);
+    };
+    const std::filesystem::path folder = program.parent_path();
+    if (folder.filename() == "bin" && !is_too_much(folder.parent_path())) return folder.parent_path();
+    return is_too_much(folder) ? program : folder;
   }
 
   /// Refuses a workspace in whose path a link has appeared since the option was set.
@@ -283,6 +295,33 @@ class basic_jail_place {
       throw error(exec_errc::provider_failed, "jail: " + each.call +
                                                   ": a part of the path was replaced while the jail was built; keep "
                                                   "other programs from its folders");
+    }
+  }
+
+  /// Looks for the files and folders that must be hidden, at each place at which a mount of the jail can show them, and
+  /// at the path that the option names.
+  static void require_hidden(const jail_root& root, const jail_plan& plan, pid_t first_process) {
+    if (plan.hidden().empty()) return;
+    const mount_table mounts(proc_text("/proc/" + std::to_string(first_process) + "/mountinfo"));
+    const auto fail = [](const hidden_file& each, const std::filesystem::path& place) {
+      throw error(exec_errc::provider_failed, "jail: " + each.call + ": the jail shows it at '" +
+                                                  one_line(place.string()) +
+                                                  "'; hide the file or folder itself, by a path without links");
+    };
+    for (const hidden_file& each : plan.hidden()) {
+      const std::optional<shown_file> wanted = shown_file::of(each.file);
+      if (wanted && each.location) {
+        for (const std::filesystem::path& place : mounts.places_of(*each.location)) {
+          const std::optional<shown_file> there = shown_file::of(root.find(place.string(), link_policy::refuse));
+          if (there && there->is_same_file(*wanted)) fail(each, place);
+        }
+      }
+      const std::optional<shown_file> named = shown_file::of(root.find_as_command(each.named.string()));
+      if (!named) continue;
+      const auto is_it = [&](const jail_cover& cover) {
+        return shown_file::of(root.find(cover.place, link_policy::refuse)) == named;
+      };
+      if (std::none_of(plan.covers().begin(), plan.covers().end(), is_it)) fail(each, each.named);
     }
   }
 
@@ -340,7 +379,7 @@ class basic_jail_place {
       wanted.pipe_gid = start.user().gid;
     }
     wanted.limits = settings->limits.for_each_process(place.group_.get());
-    const auto watch = std::make_shared<jail_limit_watch>(settings->limits, place.group_);
+    const std::shared_ptr<jail_limit_watch> watch = place.limit_watch_;
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     std::optional<error> failure;
     try {
@@ -368,6 +407,7 @@ class basic_jail_place {
     wanted.read_only = start.plan().read_only();
     root.make_private(start.first_process());
     require_sources(root, start.plan());
+    require_hidden(root, start.plan(), start.first_process());
     self->place().require_protected(start.first_process());
     if (!start.plan().covers().empty()) watch_covers(self, std::move(root), start.plan().covers());
     const std::string facts = facts_of(start.first_process());
@@ -433,7 +473,8 @@ class basic_jail_place {
   std::shared_ptr<const jail_settings> settings_;
   std::vector<std::string> visible_;
   std::shared_ptr<workspace_protection> protection_;
-  std::shared_ptr<control_group> group_;     // null if nothing is limited in total
+  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
+  std::shared_ptr<jail_limit_watch> limit_watch_;
   std::shared_ptr<jail_cover_watch> watch_;  // null if nothing is hidden or protected
   isolation_report isolation_;
 };

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/jail_mounts.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/version.hpp>
 
@@ -109,7 +110,7 @@ class seen_walls {
       names_.emplace_back(line.substr(5));
     } else if (const std::size_t dash = line.find(" - "); dash != std::string_view::npos && words.size() >= 8) {
       mount one;
-      one.point = unescaped(words[4]);
+      one.point = unescaped_mount_path(words[4]);
       const std::string_view options = words[5];
       one.is_read_only = options == "ro" || options.starts_with("ro,");
       one.is_private = line.find(" master:") >= dash && line.find(" shared:") >= dash;
@@ -128,22 +129,6 @@ class seen_walls {
     }
     if (name == "Name") processes_.emplace_back();
     if (!processes_.empty()) processes_.back().emplace(name, value);
-  }
-
-  /// The kernel writes blanks, line breaks and backslashes of a path as `\040` and so on.
-  static std::string unescaped(std::string_view path) {
-    const auto digit = [](char c) { return c >= '0' && c <= '7'; };
-    std::string text;
-    for (std::size_t at = 0; at < path.size(); ++at) {
-      if (path[at] == '\\' && at + 3 < path.size() && digit(path[at + 1]) && digit(path[at + 2]) &&
-          digit(path[at + 3])) {
-        text += static_cast<char>((path[at + 1] - '0') * 64 + (path[at + 2] - '0') * 8 + (path[at + 3] - '0'));
-        at += 3;
-      } else {
-        text += path[at];
-      }
-    }
-    return text;
   }
 
   static std::vector<std::string_view> words_of(std::string_view line) {

@@ -108,6 +108,7 @@ class basic_local_place {
   }
 
   bool closed() const { return true; }
+  static bool can_be_lost() { return false; }
   static std::optional<error> lost() { return std::nullopt; }
 
   std::optional<command_result> judge(const host_folders& folders, const command& c, std::string& advice) const {
