@@ -757,7 +757,7 @@ def once_a_provider_that_does_not_work_is_a_failure_of_the_program():
 def once_a_pool_that_cannot_be_opened_ends_serve_with_the_reason():
     place = Place("none", ["--provider", "docker:x", "--pool", "2"], {"DOCKER_HOST": "unix:///no/docker.sock"})
     status, out, err = place.run("--port", "0", subcommand="serve")
-    equal((status, out), (1, b""))
+    equal((status, out), (125, b""))
     check(b"/no/docker.sock" in err, err)
 
 
@@ -790,7 +790,7 @@ def once_the_size_of_a_pool_is_a_number():
     for subcommand in ("serve", "mcp"):
         for size in ("-1", "many", "1001", "2x"):
             status, _, err = Place("local", ["--provider", "local"]).run("--pool", size, subcommand=subcommand)
-            equal(status, 1)
+            equal(status, 125)
             check(b"--pool needs a number from 0 to 1000" in err, err)
 
 
