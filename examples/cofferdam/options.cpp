@@ -156,13 +156,14 @@ constexpr const char* provider_text =
     "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
     "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
     "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
-    "from E2B_API_KEY.";
+    "from E2B_API_KEY. ssh:HOST: another machine, as your user there, without isolation.";
 constexpr const char* provider_text_with_pyodide =
     "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
     "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
     "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
     "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
-    "from E2B_API_KEY. pyodide: Python in WebAssembly, by Deno, without commands and files.";
+    "from E2B_API_KEY. ssh:HOST: another machine, as your user there, without isolation. pyodide: Python in "
+    "WebAssembly, by Deno, without commands and files.";
 
 /// Adds --pool, with a text that says what the option does in this subcommand.
 void add_pool(CLI::App& app, std::string& raw, const char* text) {
@@ -191,16 +192,16 @@ void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
   add_one(
       app, "--workspace", raw.workspace, "DIR", where_commands_run,
       "Uses this directory as the workspace instead of a new one, and keeps it. Not for e2b; for docker only if the "
-      "daemon is on this machine.");
+      "daemon is on this machine; for ssh a directory there.");
 }
 
 place_options place_of(const raw_place& raw, bool has_pyodide) {
   place_options place;
   const cofferdam::provider_name name =
-      has_pyodide ? cofferdam::provider_name::parse(
-                        raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR", "e2b:TEMPLATE", "pyodide"})
+      has_pyodide ? cofferdam::provider_name::parse(raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR",
+                                                                   "e2b:TEMPLATE", "ssh:HOST", "pyodide"})
                   : cofferdam::provider_name::parse(
-                        raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR", "e2b:TEMPLATE"});
+                        raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR", "e2b:TEMPLATE", "ssh:HOST"});
   place.provider = name.kind();
   place.image = name.value_or("");
   if (!raw.memory.empty()) place.memory = parse_size(raw.memory);
@@ -842,7 +843,7 @@ std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   if (!described.parse(std::move(words))) return std::nullopt;
   serve_options options;
   options.place = place_of(raw.place, false);
-  if (options.place.provider == "e2b" || options.place.provider == "dockerfile")
+  if (options.place.provider == "e2b" || options.place.provider == "dockerfile" || options.place.provider == "ssh")
     refuse("serve works with --provider jail, docker:IMAGE or local");
   options.allow_host_paths = raw.allow_host_paths;
   options.pool = pool_of(raw.pool);

@@ -29,7 +29,7 @@ class usage_error : public std::invalid_argument {
 
 /// The place where commands run.
 struct place_options {
-  std::string provider = "jail";  ///< jail, local, docker, dockerfile, e2b or pyodide
+  std::string provider = "jail";  ///< jail, local, docker, dockerfile, e2b, ssh or pyodide
   std::string image;              ///< the part of --provider after the colon
   std::string workspace;
   std::optional<std::uint64_t> memory;

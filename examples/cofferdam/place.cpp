@@ -6,6 +6,7 @@
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/backends/over.hpp>
 #include <cofferdam/core/any_provider.hpp>
 
 #include "options.hpp"
@@ -118,6 +119,15 @@ any_provider make_e2b(const place_options& options) {
   return any_provider(std::move(recipe));
 }
 
+any_provider make_ssh(const place_options& options) {
+  if (options.memory || !options.network.empty())
+    refuse("ssh supports neither --memory nor --network, because it does not isolate");
+  if (options.image.empty()) refuse("--provider ssh needs a host, as in ssh:HOST");
+  over recipe = over_ssh(options.image);
+  if (!options.workspace.empty()) recipe.workspace(options.workspace);
+  return any_provider(std::move(recipe));
+}
+
 }  // namespace
 
 any_provider make_place(const place_options& options, progress* shown, image_pull pull) {
@@ -125,6 +135,7 @@ any_provider make_place(const place_options& options, progress* shown, image_pul
   if (options.provider == "local") return make_local(options);
   if (options.provider == "docker" || options.provider == "dockerfile") return make_docker(options, shown, pull);
   if (options.provider == "e2b") return make_e2b(options);
+  if (options.provider == "ssh") return make_ssh(options);
   refuse("pyodide cannot run commands");
 }
 

@@ -27,6 +27,8 @@
 #include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/local_policies.hpp>
+#include <cofferdam/backends/over.hpp>
+#include <cofferdam/backends/over_words.hpp>
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/check_syntax.hpp>
@@ -121,6 +123,7 @@
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>
+#include <cofferdam/over.hpp>
 #include <cofferdam/python.hpp>
 #include <cofferdam/sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>

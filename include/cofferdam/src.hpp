@@ -20,6 +20,7 @@
 #include <cofferdam/backends/impl/e2b.ipp>
 #include <cofferdam/backends/impl/jail.ipp>
 #include <cofferdam/backends/impl/local.ipp>
+#include <cofferdam/backends/impl/over.ipp>
 #include <cofferdam/code/impl/guard.ipp>
 #include <cofferdam/code/impl/make_runner.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>

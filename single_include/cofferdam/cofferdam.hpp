@@ -20475,6 +20475,240 @@ class basic_local {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
+// ---- cofferdam/backends/over_words.hpp ----
+
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// How the program of `over` passes the words after its own to the place.
+enum class place_words {
+  automatic,  ///< `joined` if the base name of the program is `ssh`, otherwise `separate`
+  separate,   ///< as separate arguments of a program, as `podman exec` and `srun` do
+  joined,     ///< as one line for a shell, with blanks between the words, as `ssh` does
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+// ---- cofferdam/backends/over.hpp ----
+
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+class over_settings;
+class over_state;
+}  // namespace detail
+
+/// An open environment in a place that `over` reaches. Models every concept that refines `code_exec_environment`,
+/// except `suspendable_environment`.
+///
+/// The environment may be moved while no operation is under way. If it is destroyed without `close()`, the pipe is
+/// closed: the warden at its other end kills all commands, and the temporary folder is removed. If the host program
+/// dies, the same happens.
+/// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
+class over_environment {
+ public:
+  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
+  over_environment();
+  explicit over_environment(std::shared_ptr<detail::over_state> state);
+  over_environment(over_environment&&) noexcept;
+  over_environment& operator=(over_environment&&) noexcept;
+  ~over_environment();
+
+  /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command is never
+  /// started twice.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} if
+  ///     the command's working directory is not a directory of the workspace; error{exec_errc::provider_lost}, with the
+  ///     output so far in `partial()`, if the pipe is lost. The text has the exit status of the pipe's program and the
+  ///     end of its error output.
+  /// \par Cancellation  terminal: all processes that the command has started get SIGTERM, and SIGKILL after the grace
+  ///                    period (`over::kill_grace`). Then this function throws error{exec_errc::cancelled}.
+  awaitable<command_result> run_command(command c);
+
+  /// Starts a command, and returns the running process. If the command cannot be started, the returned process has
+  /// already ended, and its result contains the reason.
+  /// \throws the errors of `run_command`.
+  awaitable<process> start(command c);
+
+  /// Reads a whole file of the workspace.
+  /// \param path       relative to the workspace.
+  /// \param max_bytes  maximum size of the file in bytes.
+  /// \throws error{exec_errc::too_large} if the file is larger; error{exec_errc::not_found};
+  ///     error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}; error{exec_errc::provider_lost}.
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
+  /// Writes a file of the workspace, and makes missing folders. The file is written whole or not at all.
+  /// \param path     relative to the workspace.
+  /// \param content  the caller keeps these bytes until the awaitable completes.
+  /// \throws error{exec_errc::outside_workspace}; error{exec_errc::environment_closed};
+  ///     error{exec_errc::provider_lost}.
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Writes a file from temporary bytes, which the awaitable takes over. The awaitable can therefore be stored and
+  /// awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
+  file_system files();
+
+  /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
+  /// is first.
+  std::vector<background_command> background() const;
+  /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
+  /// get SIGTERM, and SIGKILL after the grace period (`over::kill_grace`). This function cannot be cancelled.
+  /// \param number  `background_command::number()`.
+  /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
+
+  /// Returns the absolute path of the workspace in the place.
+  const std::string& workspace() const;
+
+  /// Returns true if the pipe is known to be lost. Then every command would fail with error{exec_errc::provider_lost}.
+  /// Sends nothing through the pipe. Any thread may call this function.
+  bool is_lost() const noexcept;
+
+  /// Ends all commands, removes the temporary folder, and waits for the end of the pipe's program. Commands that are
+  /// still running fail with error{exec_errc::environment_closed}.
+  ///
+  /// The program gets SIGTERM if it has not ended 10 s after the pipe was closed (1 s if the pipe was lost before), and
+  /// SIGKILL 1 s later. This function cannot be cancelled, and a second call waits for the first.
+  /// \throws error{exec_errc::provider_lost} if the warden did not end every command in time.
+  awaitable<void> close();
+
+ private:
+  detail::environment_handle<detail::over_state> handle_;
+};
+
+/// Runs commands in any place that a program reaches through its standard input and output:
+///
+///     co_await with(over("ssh", "build-host"), [](auto& env) -> awaitable<void> { ... });
+///     over("podman", "run", "-i", "--rm", "debian:stable-slim")
+///     over("kubectl", "exec", "-i", "pod/build", "--")
+///     over("srun", "apptainer", "exec", "image.sif")
+///
+/// **This library adds no wall**: a command has the rights that the place gives it. For `over("ssh", "host")` these are
+/// all rights of the user on that host. `isolation()` of the results has only what this library did: it ends all
+/// processes of a command. It has nothing about walls of the place, because they are unknown here.
+///
+/// `open()` starts the program on this machine with the given words, and lets it run a small script for the POSIX shell
+/// (`sh`) in the place. The script makes a private temporary folder. It receives a warden, the helper program of this
+/// library that starts and ends commands, through its standard input, and starts the warden there. From then on the
+/// pipe carries the messages of the warden. The place needs Linux on x86-64 or arm64, `sh`, and the usual small
+/// programs (`mkdir`, `chmod`, `rm`, `cat`, `uname`, `wc`, and `head` or `dd`).
+///
+/// The program must pass bytes unchanged in both directions. A terminal does not, so leave out options that ask for
+/// one, such as `-t`. Text that the program prints before the script runs is skipped, up to 64 KiB. The program must
+/// not ask questions: it has no terminal, and its standard input is the pipe. It gets the environment variables and the
+/// working directory of this program, as `ssh` needs them.
+///
+/// How the words reach the place depends on the program: see `words()`. If `ssh` is started by another program, set
+/// `words(place_words::joined)`.
+///
+/// Commands get PATH, USER, LOGNAME and TZ of the place, HOME (the workspace), TMPDIR (a private folder), SHELL, LANG
+/// and TERM. `variable()` sets more, and `place_variable()` passes more variables of the place. No other variable
+/// reaches the commands, because `srun` and `apptainer` copy all variables of this program to the place.
+///
+/// If the pipe is lost, the warden reads the end of its input, and ends all commands. If the connection breaks without
+/// a notice, the warden ends them after the time of `lease()`, and operations under way fail after about the same time.
+/// The connection is never made again, and no command is repeated. The temporary folder stays only if the shell that
+/// runs the script in the place is killed by SIGKILL.
+///
+/// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
+class over {
+ public:
+  /// \param program  the name of the program, which is searched in the PATH of this program, or its path.
+  /// \param words    the arguments of the program, without the command to run in the place. No NUL bytes.
+  /// \throws error{exec_errc::invalid_argument} if the program's name is empty, or if a word has a NUL byte.
+  template <class... Words>
+    requires(std::convertible_to<Words, std::string> && ...)
+  explicit over(std::string program, Words... words) {
+    std::vector<std::string> all{std::move(program)};
+    (all.push_back(std::move(words)), ...);
+    settings_ = settings_of(std::move(all));
+  }
+  /// \param words  the program and its arguments, as for the other constructor. At least one word.
+  /// \throws error{exec_errc::invalid_argument} as the other constructor.
+  explicit over(std::vector<std::string> words);
+
+  /// Sets how the program passes words to the place. Default: `place_words::automatic`.
+  over& words(place_words how);
+  /// Sets a folder of the place as the workspace. It is made if it is missing, and never removed. Default: a new folder
+  /// in the temporary folder, removed by `close()`.
+  /// \param folder  absolute, or relative to the folder in which the place starts commands. No line break and no NUL.
+  /// \throws error{exec_errc::invalid_argument}.
+  over& workspace(std::string folder);
+  /// Sets the folder of the place in which the temporary folder is made. It must allow writing and executing. Default:
+  /// the first such folder of TMPDIR, /tmp, /var/tmp, /dev/shm, /run and HOME.
+  /// \param folder  an absolute path. No line break and no NUL.
+  /// \throws error{exec_errc::invalid_argument}.
+  over& warden_folder(std::string folder);
+  /// Sets an environment variable of every command.
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or has '=', or if a NUL byte is in either text.
+  over& variable(std::string name, std::string value);
+  /// Passes an environment variable of the place to every command, for example HOME, for a home that is not the
+  /// workspace. Nothing is passed if the place does not have the variable.
+  /// \throws error{exec_errc::invalid_argument} as `variable()`.
+  over& place_variable(std::string name);
+  /// Sets the shell that runs commands given as a shell line.
+  /// \param path  absolute path in the place. The shell must accept `-c -- LINE`. Default: bash, or sh if the place has
+  ///              no bash.
+  /// \throws error{exec_errc::invalid_argument}.
+  over& shell(std::string path);
+  /// Sets the time limit of `open()`.
+  /// \param limit  more than zero. Default: 30 s.
+  over& connect_timeout(std::chrono::milliseconds limit);
+  /// Sets the time without a message from the other side after which the warden ends everything, and this program gives
+  /// the environment up. Each side sends messages three times as often; this program's event loop must run meanwhile.
+  /// \param time  zero for no such limit, or 1 s to 24 h. Default: 5 minutes.
+  over& lease(std::chrono::milliseconds time);
+  /// Sets the time limit of commands that have no timeout of their own.
+  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
+  over& default_timeout(std::chrono::milliseconds limit);
+  /// Sets the grace period: the time from SIGTERM to SIGKILL when processes are ended.
+  /// \param time  zero or more. Default: 500 ms.
+  over& kill_grace(std::chrono::milliseconds time);
+  /// Sets how long processes that a command leaves behind may continue to write output after the command has ended.
+  /// \param time  zero or more. Default: 100 ms.
+  over& output_grace(std::chrono::milliseconds time);
+
+  /// Starts the program, and returns an environment in the place. After an exception, nothing is left behind here; in
+  /// the place, the script ends at the end of its input, and removes its folder.
+  /// \throws error{exec_errc::provider_failed} if the program cannot be started, ends early, or does not answer in
+  ///     time, or if the workspace cannot be used; error{exec_errc::unsupported} if a terminal is in the way, if the
+  ///     place has another kind of machine, or if no folder allows both writing and executing;
+  ///     error{exec_errc::cancelled}. The text has the end of the program's error output.
+  /// \par Cancellation  terminal: ends the program, then throws error{exec_errc::cancelled}.
+  awaitable<over_environment> open() const;
+
+ private:
+  static std::shared_ptr<const detail::over_settings> settings_of(std::vector<std::string> words);
+  static awaitable<over_environment> open_with(std::shared_ptr<const detail::over_settings> settings);
+
+  template <class Change>
+  over& with(Change change);
+
+  std::shared_ptr<const detail::over_settings> settings_;
+};
+
+/// Returns the place that ssh reaches under a name: `over("ssh", "-o", "BatchMode=yes", "--", host)`. For names that
+/// come from the user of a program, because the name cannot be an option of ssh.
+/// \param host  a name from the configuration of ssh, a host name or address, or `user\@host`.
+/// \throws error{exec_errc::invalid_argument} if the name is empty, begins with '-', or has a NUL byte.
+over over_ssh(std::string host);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
+
 // ---- cofferdam/code/code_analysis.hpp ----
 
 
@@ -28174,6 +28408,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// | "jail" | on this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "docker", "docker:IMAGE" | in a Docker container; the default image is python:3.12-slim |
 /// | "e2b", "e2b:TEMPLATE" | in a sandbox of the E2B service; the default template is base |
+/// | "ssh:HOST" | on another machine, as the user of the login; HOST is a name for ssh, such as user\@host |
 ///
 /// \param name  one of the names in the table; case-sensitive.
 /// \throws      error{exec_errc::invalid_argument} for any other name; the message lists the valid names. The function
@@ -33794,6 +34029,12 @@ class basic_workspace_files {
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/over.hpp ----
+
+
+// The headers for a program that runs commands in a place that another program reaches, such as ssh.
+
+
 // ---- cofferdam/python.hpp ----
 
 
@@ -36564,8 +36805,9 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
     if (std::exchange(writing_, true)) return;
     const auto self = this->shared_from_this();
     auto ended = [self](std::exception_ptr failure) {
+      if (!failure) return;
       self->writing_ = false;
-      if (failure) self->lose(failure);
+      self->lose(failure);
     };
     asio::co_spawn(executor_, write(self), std::move(ended));
   }
@@ -36607,6 +36849,9 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
       const bytes going = std::exchange(self->queued_, bytes());
       co_await self->stream_.write(going);
     }
+    // Not in the handler of the spawned coroutine, which may be called later: a frame that is queued meanwhile would
+    // wait until another frame is sent.
+    self->writing_ = false;
   }
 
   void lose(const std::exception_ptr& failure) {
@@ -63772,6 +64017,1065 @@ COFFERDAM_INSTANTIATE(class basic_local<void>)
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/backends/detail/over_bootstrap.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The script that `over` runs in the place. It brings the warden (the helper program that starts commands) there:
+///
+/// | the script prints | this program then sends |
+/// |---|---|
+/// | `ready MACHINE` | the name of the temporary folder, the size of the warden, the folder above, the workspace |
+/// | `place`, the folder, the workspace and the shell, one a line, the variables, `send` | the warden |
+/// | `start`, and then the frames of the warden | the frames of the warden |
+///
+/// Instead, the script may print `terminal`, `folder REASON`, `workspace` or `short`, and end. Each answer is a line
+/// after `over_mark`. The mark has the sum of an expression, so that the text of the script itself has no mark.
+///
+/// This program never sends more than the script expects next. So a program that reads its input in large blocks, as
+/// `head` may, cannot take bytes that belong to the next reader.
+///
+/// The script is one line without single quotes, exclamation marks and doubled backslashes. So each usual login shell
+/// (sh, bash, zsh, csh, fish) reads it unchanged in single quotes.
+///
+/// A file that is written and executed tests whether a folder allows both. The warden is a child of the shell, which
+/// waits for its end and removes the folder. The shell ignores the signals with which programs end their commands,
+/// because the end of the input ends the warden.
+inline constexpr std::string_view over_script =
+    "trap : HUP INT PIPE TERM; unset CDPATH; k=$((6*7)); "
+    "if [ -t 0 ] || [ -t 1 ]; then printf \"cofferdam $k terminal\\n\"; exit 3; fi; "
+    "printf \"cofferdam $k ready %s\\n\" \"$(uname -m)\"; "
+    "IFS= read -r i && IFS= read -r n && IFS= read -r f && IFS= read -r w || exit 4; "
+    "if [ \"$f\" ]; then set -- \"$f\"; "
+    "else set -- \"${TMPDIR:-/tmp}\" /tmp /var/tmp /dev/shm /run \"${HOME:-/}\"; fi; "
+    "r=; e=; "
+    "for t; do d=$t/cofferdam-$i; "
+    "if mkdir -m 700 -- \"$d\" 2>/dev/null; then "
+    "if echo : 2>/dev/null >\"$d/try\" && chmod 700 \"$d/try\"; then "
+    "if \"$d/try\" 2>/dev/null; then rm -f -- \"$d/try\"; r=$d; break; fi; e=\"$e$t allows no executing, \"; "
+    "else e=\"$e$t is full, \"; fi; "
+    "rm -rf -- \"$d\"; "
+    "elif [ -d \"$t\" ]; then e=\"$e$t allows no writing, \"; else e=\"$e$t does not exist, \"; fi; done; "
+    "if [ -z \"$r\" ]; then printf \"cofferdam $k folder %s\\n\" \"$e\"; exit 5; fi; "
+    "r=$(cd -- \"$r\" && pwd -P); "
+    "z() { cd /; rm -rf -- \"$r\" 2>/dev/null || "
+    "{ find \"$r\" -type d -exec chmod u+rwx {} \";\" 2>/dev/null; rm -rf -- \"$r\"; }; exit \"$1\"; }; "
+    "mkdir \"$r/tmp\"; "
+    "if [ \"$w\" ]; then mkdir -p -- \"$w\" 2>/dev/null; "
+    "w=$(cd -- \"$w\" 2>/dev/null && pwd -P) || { printf \"cofferdam $k workspace\\n\"; z 6; }; "
+    "else w=$r/workspace; mkdir \"$w\"; fi; "
+    "printf \"cofferdam $k place\\n%s\\n%s\\n%s\\n\" \"$r\" \"$w\" \"$(command -v bash || command -v sh)\"; "
+    "cat /proc/self/environ 2>/dev/null || env; printf \"\\ncofferdam $k send\\n\"; "
+    "if [ \"$(echo abc | head -c 2 2>/dev/null)\" = ab ]; then head -c \"$n\"; else dd bs=1 count=\"$n\" 2>/dev/null; "
+    "fi "
+    ">\"$r/warden\"; "
+    "if [ \"$(($(wc -c <\"$r/warden\")))\" = \"$n\" ] && chmod 700 \"$r/warden\"; "
+    "then printf \"cofferdam $k start\\n\"; (cd / && exec \"$r/warden\"); z $?; "
+    "else printf \"cofferdam $k short\\n\"; z 7; fi";
+
+inline constexpr std::string_view over_mark = "cofferdam 42 ";
+
+/// Returns the base name of a program.
+inline std::string_view base_name(std::string_view program) {
+  const std::size_t slash = program.rfind('/');
+  return slash == std::string_view::npos ? program : program.substr(slash + 1);
+}
+
+/// Returns the command line that runs `over_script` in the place.
+inline std::vector<std::string> bootstrap_words(std::vector<std::string> words, place_words how) {
+  const bool is_joined =
+      how == place_words::joined || (how == place_words::automatic && base_name(words.front()) == "ssh");
+  if (is_joined) {
+    words.push_back("exec sh -c '" + std::string(over_script) + "'");
+  } else {
+    words.insert(words.end(), {"sh", "-c", std::string(over_script)});
+  }
+  return words;
+}
+
+/// The description of the place that the script has printed between `place` and `send`.
+class place_report {
+ public:
+  /// \throws error{exec_errc::provider_failed} if the text is incomplete.
+  explicit place_report(std::string_view text) {
+    folder_ = line(text);
+    workspace_ = line(text);
+    shell_ = line(text);
+    if (!folder_.starts_with('/') || !workspace_.starts_with('/'))
+      throw error(exec_errc::provider_failed,
+                  "over: the place printed an incomplete answer: its shell named no folder");
+    if (!shell_.starts_with('/')) shell_ = "/bin/sh";
+    // Without /proc, the variables are separated by line breaks.
+    const char end = text.find('\0') == std::string_view::npos ? '\n' : '\0';
+    while (!text.empty()) {
+      const std::size_t size = std::min(text.find(end), text.size());
+      if (text.substr(0, size).find('=') != std::string_view::npos) variables_.emplace_back(text.substr(0, size));
+      text.remove_prefix(std::min(size + 1, text.size()));
+    }
+  }
+
+  const std::string& folder() const noexcept { return folder_; }
+  const std::string& workspace() const noexcept { return workspace_; }
+  const std::string& shell() const noexcept { return shell_; }
+
+  /// Returns `NAME=value` of a variable of the place; empty if the place does not have it.
+  std::string variable(std::string_view name) const {
+    for (const std::string& each : variables_)
+      if (each.size() > name.size() && each.starts_with(name) && each[name.size()] == '=') return each;
+    return {};
+  }
+
+ private:
+  static std::string line(std::string_view& text) {
+    const std::size_t size = std::min(text.find('\n'), text.size());
+    std::string result(text.substr(0, size));
+    text.remove_prefix(std::min(size + 1, text.size()));
+    return result;
+  }
+
+  std::string folder_;
+  std::string workspace_;
+  std::string shell_;
+  std::vector<std::string> variables_;
+};
+
+/// One answer of the script: the words after the mark, and the text before the mark.
+class bootstrap_answer {
+ public:
+  std::string before;
+  std::string kind;   ///< the first word
+  std::string value;  ///< the rest of the line
+};
+
+/// Finds the answers of the script in the output of the program. Has no input and output of its own.
+class bootstrap_reader {
+ public:
+  /// The maximum size of the text before an answer.
+  static constexpr std::size_t max_skipped = std::size_t{64} * 1024;
+  /// The maximum size of an answer's line.
+  static constexpr std::size_t max_line = std::size_t{16} * 1024;
+
+  /// Sets the longest text before the next answer. The variables of a place may be longer than a banner.
+  void longest(std::size_t size) noexcept { longest_ = size; }
+
+  void arrived(bytes_view data) { text_ += as_text(data); }
+
+  /// Returns the next answer; no value if more output is needed.
+  /// \throws error{exec_errc::unsupported} if a terminal has changed the answer; error{exec_errc::provider_failed} if
+  ///     there is too much text before it.
+  std::optional<bootstrap_answer> next() {
+    const std::size_t mark = text_.find(over_mark);
+    const std::size_t skipped = std::min(mark, text_.size());
+    if (skipped > longest_)
+      throw error(exec_errc::provider_failed, "over: the program printed more than " + std::to_string(longest_ / 1024) +
+                                                  " KiB, and no answer of the place; the text ends in \"" +
+                                                  tail(std::string_view(text_).substr(0, skipped)) + "\"");
+    if (mark == std::string::npos) return std::nullopt;
+    const std::size_t begin = mark + over_mark.size();
+    const std::size_t end = text_.find('\n', begin);
+    if (end == std::string::npos) {
+      if (text_.size() - begin > max_line)
+        throw error(exec_errc::provider_failed, "over: the place printed an answer that is too long");
+      return std::nullopt;
+    }
+    bootstrap_answer result;
+    result.before = text_.substr(0, mark);
+    std::string line = text_.substr(begin, end - begin);
+    text_.erase(0, end + 1);
+    if (line.ends_with('\r')) throw terminal();
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    result.kind = line.substr(0, blank);
+    result.value = line.substr(std::min(blank + 1, line.size()));
+    return result;
+  }
+
+  /// Returns the output after the last answer.
+  std::string take_rest() { return std::exchange(text_, std::string()); }
+
+  /// Returns the end of the output after the last answer, as one line, for an error.
+  std::string shown() const { return tail(text_); }
+
+  static error terminal() {
+    return error(exec_errc::unsupported,
+                 "over: a terminal is between this program and the place, and a terminal changes the bytes; leave out "
+                 "the option that asks for it (such as -t of ssh, docker, podman and kubectl)");
+  }
+
+ private:
+  static std::string tail(std::string_view text) {
+    constexpr std::size_t most = 200;
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+    return one_line(text.substr(text.size() - std::min(text.size(), most)));
+  }
+
+  std::string text_;
+  std::size_t longest_ = max_skipped;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/over_program.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The program of `over`, a child process: its standard input and output are the connection to the place. Always reads
+/// the program's error output, of which it keeps the end for error messages.
+///
+/// All members are called on one executor. The waits for the process and its error output end with `end` or `abandon`,
+/// at the latest.
+class over_program : public std::enable_shared_from_this<over_program> {
+ public:
+  /// Starts the program.
+  /// \param words  the program, searched in the PATH of this process, and its arguments.
+  /// \throws error{exec_errc::provider_failed} if the program cannot be started; error{exec_errc::io_error} if this
+  ///     process has no free descriptor.
+  static std::shared_ptr<over_program> start(const asio::any_io_executor& executor, std::vector<std::string> words) {
+    reaper::instance().sweep();
+    pipe_ends in = make_pipe();
+    pipe_ends out = make_pipe();
+    pipe_ends err = make_pipe();
+    for (const unique_fd* ours : {&in.write_end, &out.read_end, &err.read_end}) set_nonblocking(*ours);
+    spawn_request request;
+    std::string path(default_path);
+    for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {
+      request.variables.emplace_back(*each);
+      if (request.variables.back().starts_with("PATH=")) path = request.variables.back().substr(5);
+    }
+    request.words = std::move(words);
+    request.candidates = program_candidates(request.words.front(), path);
+    request.input = in.read_end.get();
+    request.output = out.write_end.get();
+    request.error = err.write_end.get();
+    spawned started = spawn(request);
+    std::string name = one_line(request.words.front());
+    if (!started.ok())
+      throw error(exec_errc::provider_failed,
+                  "over: cannot run \"" + name + "\": " + started.cause().message() +
+                      "; install the program, or correct its name",
+                  started.cause());
+    auto program = std::make_shared<over_program>(executor, std::move(name), started.pid());
+    program->take(program->in_, in.write_end);
+    program->take(program->out_, out.read_end);
+    program->take(program->err_, err.read_end);
+    program->take(program->pidfd_, started.pidfd());
+    program->watch_process();
+    program->read_errors();
+    return program;
+  }
+
+  over_program(const asio::any_io_executor& executor, std::string name, pid_t pid)
+      : name_(std::move(name)),
+        pid_(pid),
+        in_(executor),
+        out_(executor),
+        err_(executor),
+        pidfd_(executor),
+        limit_(executor),
+        changed_(executor) {}
+  over_program(const over_program&) = delete;
+  over_program& operator=(const over_program&) = delete;
+  ~over_program() { abandon(); }
+
+  /// Ends the connection unless `answered` is called in time. Operations then throw
+  /// error{exec_errc::provider_failed}.
+  void limit(std::chrono::milliseconds time) {
+    limit_.expires_after(time);
+    on_expiry(limit_, [self = shared_from_this(), time](std::error_code cancelled) {
+      if (cancelled || self->is_closed_) return;
+      self->is_late_ = true;
+      self->late_after_ = time;
+      self->out_.cancel();
+      self->in_.cancel();
+    });
+  }
+  /// Called when the warden has answered. From then on, the connection has no time limit.
+  void answered() {
+    is_answered_ = true;
+    limit_.cancel();
+  }
+  /// Returns true if `answered` was called.
+  bool is_answered() const noexcept { return is_answered_; }
+
+  /// Reads output of the program. Waits until at least one byte is available.
+  /// \throws error{exec_errc::io_error} at the end of the output, with the program's exit status and the end of its
+  ///     error output; error{exec_errc::cancelled}.
+  static awaitable<std::size_t> read_some(std::shared_ptr<over_program> self, std::span<std::byte> into) {
+    std::error_code failure;
+    if (!self->is_late_ && !self->is_gone_) {
+      const asio::mutable_buffer room(into.data(), into.size());
+      const std::size_t count =
+          co_await self->out_.async_read_some(room, asio::redirect_error(asio::use_awaitable, failure));
+      if (!failure) co_return count;
+    }
+    self->throw_own_reason("reading", failure);
+    co_await self->until_explained();
+    throw self->ended();
+  }
+
+  /// Writes all of `data` to the program.
+  /// \throws the errors of `read_some`.
+  static awaitable<void> write(std::shared_ptr<over_program> self, bytes_view data) {
+    std::error_code failure;
+    while (!data.empty() && !failure) {
+      if (self->is_closed_ || self->is_late_ || self->is_gone_) failure = asio::error::operation_aborted;
+      if (failure) break;
+      const ssize_t written = write_without_sigpipe(self->in_.native_handle(), data);
+      if (written >= 0) {
+        data = data.subspan(static_cast<std::size_t>(written));
+      } else if (errno == EAGAIN) {
+        co_await self->in_.async_wait(asio::posix::stream_descriptor::wait_write,
+                                      asio::redirect_error(asio::use_awaitable, failure));
+      } else if (errno != EINTR) {
+        failure = std::error_code(errno, std::system_category());
+      }
+    }
+    if (!failure) co_return;
+    self->throw_own_reason("writing", failure);
+    co_await self->until_explained();
+    throw self->ended();
+  }
+
+  /// Closes the program's standard input. Operations under way fail. The program's further output is read and
+  /// discarded, so that it can end.
+  void close() noexcept {
+    if (std::exchange(is_closed_, true)) return;
+    limit_.cancel();
+    release(in_);
+    try {
+      out_.cancel();
+    } catch (const std::system_error&) {  // nothing waits for the descriptor, so nothing needs to be cancelled
+    }
+    discard_output();
+  }
+
+  /// Closes the program's standard input, and waits for the program's end.
+  /// \param patience  the time until SIGTERM. SIGKILL follows after another second.
+  static awaitable<void> end(std::shared_ptr<over_program> self, std::chrono::milliseconds patience) {
+    constexpr std::chrono::seconds second(1);
+    self->close();
+    co_await self->ended_within(patience);
+    if (!self->has_ended_) {
+      self->signal(SIGTERM);
+      self->signal(SIGCONT);
+      co_await self->ended_within(second);
+    }
+    if (!self->has_ended_) {
+      self->signal(SIGKILL);
+      co_await self->ended_within(second);  // longer only if the process hangs in the kernel
+    }
+    // If the program has left the script's shell behind, the shell gets some time to remove its folder.
+    const auto until = async_event::clock::now() + second;
+    while (!self->output_ended_ && async_event::clock::now() < until) {
+      const wait_result how = co_await self->changed_.wait(until);
+      if (how == wait_result::cancelled) break;
+    }
+    self->abandon();
+  }
+
+  /// Closes everything and does not wait. The program reads the end of its input. It also gets SIGTERM, because some
+  /// programs do not read their input; or SIGKILL, if the warden has never answered.
+  void abandon() noexcept {
+    is_closed_ = true;
+    limit_.cancel();
+    for (asio::posix::stream_descriptor* each : {&in_, &out_, &err_}) release(*each);
+    if (std::exchange(is_over_, true) || !pidfd_.is_open()) return;
+    signal(has_ended_ || !is_answered_ ? SIGKILL
+                                       : SIGTERM);  // until the process is reaped, no other group can have its number
+    try {
+      reaper::instance().adopt(unique_fd(pidfd_.release()));
+    } catch (const std::system_error&) {  // the descriptor stays with Asio, which closes it
+    }
+    if (has_ended_) reaper::instance().sweep();
+  }
+
+ private:
+  static void take(asio::posix::stream_descriptor& to, unique_fd& from) {
+    to.assign(from.get());
+    from.release();
+  }
+
+  static void release(asio::posix::stream_descriptor& descriptor) noexcept {
+    std::error_code ignored;  // the descriptor is closed even if `close` fails
+    descriptor.close(ignored);
+  }
+
+  void signal(int number) noexcept { ::kill(-pid_, number); }
+
+  /// Waits until the process ends. Cannot be cancelled by its callers, which shield it.
+  awaitable<void> ended_within(std::chrono::milliseconds time) {
+    const auto until = async_event::clock::now() + time;
+    while (!has_ended_ && async_event::clock::now() < until) {
+      const wait_result how = co_await changed_.wait(until);
+      if (how == wait_result::cancelled) co_return;
+    }
+  }
+
+  /// Throws if this side has ended the operation: by its time limit, by `close`, or by a cancellation.
+  void throw_own_reason(const std::string& doing, std::error_code cause) const {
+    if (is_late_) throw late();
+    if (is_closed_)
+      throw error(exec_errc::io_error, "over: closed by this side while " + doing, asio::error::operation_aborted);
+    if (cause == asio::error::operation_aborted && !is_gone_)
+      throw error(exec_errc::cancelled, "over: cancelled while " + doing, cause);
+  }
+
+  /// Waits until the program and its error output have ended, because they explain the failure. Waits 1 s at most.
+  awaitable<void> until_explained() {
+    const auto until = async_event::clock::now() + std::chrono::seconds(1);
+    while (!is_over_ && !(has_ended_ && errors_ended_) && async_event::clock::now() < until) {
+      const wait_result how = co_await changed_.wait(until);
+      if (how == wait_result::cancelled) co_return;
+    }
+  }
+
+  error late() const {
+    return error(exec_errc::provider_failed, "over: " + name_ + " did not reach the place within " +
+                                                 std::to_string(late_after_.count()) + " ms" + reason());
+  }
+
+  error ended() const {
+    std::string how = " has closed its output";
+    if (has_ended_) {
+      how = signal_ != 0 ? " was ended by signal " + std::to_string(signal_)
+                         : " exited with status " + std::to_string(status_);
+    }
+    if (!is_answered_) how += " before the place answered";
+    return error(exec_errc::io_error, "over: " + name_ + how + reason());
+  }
+
+  /// Returns the last lines of the error output, after a colon; empty if there is none.
+  std::string reason() const {
+    std::vector<std::string> lines;
+    std::string_view rest(errors_);
+    while (!rest.empty()) {
+      const std::size_t size = std::min(rest.find('\n'), rest.size());
+      std::string_view line = rest.substr(0, size);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (!line.empty()) lines.push_back(one_line(line, 300));
+      rest.remove_prefix(std::min(size + 1, rest.size()));
+    }
+    constexpr std::size_t most_lines = 3;
+    std::string text;
+    for (std::size_t i = lines.size() - std::min(lines.size(), most_lines); i < lines.size(); ++i)
+      text += (text.empty() ? ": " : " / ") + lines[i];
+    return text;
+  }
+
+  void watch_process() {
+    on_readable(pidfd_, [self = shared_from_this()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted) return;
+      siginfo_t info{};
+      int result = 0;
+      do {
+        result = ::waitid(wait_for_pidfd, static_cast<id_t>(self->pidfd_.native_handle()), &info,
+                          WEXITED | WNOWAIT | WNOHANG);
+      } while (result < 0 && errno == EINTR);
+      if (result == 0 && info.si_pid == 0) return self->watch_process();  // Asio may report an old event
+      self->has_ended_ = true;
+      if (result == 0 && info.si_code == CLD_EXITED) self->status_ = info.si_status;
+      if (result == 0 && info.si_code != CLD_EXITED) self->signal_ = info.si_status;
+      self->changed_.notify();
+      self->expect_end_of_output();
+    });
+  }
+
+  /// Ends the connection a short time after the end of the program, because another process may still have the pipe.
+  void expect_end_of_output() {
+    if (is_closed_) return;
+    limit_.expires_after(std::chrono::seconds(1));
+    on_expiry(limit_, [self = shared_from_this()](std::error_code cancelled) {
+      if (cancelled || self->is_closed_) return;
+      self->is_gone_ = true;
+      self->out_.cancel();
+      self->in_.cancel();
+    });
+  }
+
+  void read_errors() {
+    on_readable(err_, [self = shared_from_this()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted || !self->err_.is_open()) return;
+      std::array<char, 4096> piece;
+      const ssize_t got = ::read(self->err_.native_handle(), piece.data(), piece.size());
+      if (got > 0) self->errors_.append(piece.data(), static_cast<std::size_t>(got));
+      constexpr std::size_t kept = 2048;
+      if (self->errors_.size() > kept) self->errors_.erase(0, self->errors_.size() - kept);
+      if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) return self->read_errors();
+      self->errors_ended_ = true;
+      self->changed_.notify();
+    });
+  }
+
+  void discard_output() noexcept {
+    if (!out_.is_open()) return;
+    on_readable(out_, [self = shared_from_this()](std::error_code failure) {
+      if (failure == asio::error::operation_aborted || !self->out_.is_open()) return;
+      std::array<char, 4096> piece;
+      const ssize_t got = ::read(self->out_.native_handle(), piece.data(), piece.size());
+      if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) return self->discard_output();
+      self->output_ended_ = true;
+      self->changed_.notify();
+    });
+  }
+
+  std::string name_;
+  pid_t pid_;
+  asio::posix::stream_descriptor in_;
+  asio::posix::stream_descriptor out_;
+  asio::posix::stream_descriptor err_;
+  asio::posix::stream_descriptor pidfd_;
+  asio::steady_timer limit_;
+  async_event changed_;  // notified when has_ended_, output_ended_ or errors_ended_ becomes true
+  std::string errors_;   // the end of the error output
+  std::chrono::milliseconds late_after_{0};
+  int status_ = 0;
+  int signal_ = 0;
+  bool is_answered_ = false;   // the warden has answered
+  bool has_ended_ = false;     // the process has ended, but is not reaped
+  bool output_ended_ = false;  // the output has ended; known only after `close`
+  bool errors_ended_ = false;  // the error output has ended
+  bool is_late_ = false;       // the place did not answer in time
+  bool is_gone_ = false;       // the process has ended, and another process keeps its output open
+  bool is_closed_ = false;     // this side has closed the connection
+  bool is_over_ = false;       // the process was given to the reaper
+};
+
+/// The connection to the place as a stream for `warden_session`. The bytes that arrived with the last answer of the
+/// script come first.
+class over_stream {
+ public:
+  over_stream(std::shared_ptr<over_program> program, std::string first)
+      : program_(std::move(program)), first_(std::move(first)) {}
+
+  awaitable<std::size_t> read_some(std::span<std::byte> into) {
+    if (first_.empty()) return over_program::read_some(program_, into);
+    return read_first(into);
+  }
+  awaitable<void> write(bytes_view data) { return over_program::write(program_, data); }
+  void close() noexcept { program_->close(); }
+
+ private:
+  awaitable<std::size_t> read_first(std::span<std::byte> into) {
+    const bytes_view content = as_bytes(std::string_view(first_));
+    const std::size_t count = std::min(into.size(), content.size());
+    std::copy(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(count), into.begin());
+    first_.erase(0, count);
+    co_return count;
+  }
+
+  std::shared_ptr<over_program> program_;
+  std::string first_;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/detail/over_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The settings of `over`, shared by its environments.
+class over_settings {
+ public:
+  std::vector<std::string> words;
+  place_words passing = place_words::automatic;
+  std::string workspace;
+  std::string folder;
+  std::vector<std::string> variables;        ///< each as `NAME=value`
+  std::vector<std::string> place_variables;  ///< names
+  std::string shell;
+  std::chrono::milliseconds connect_timeout{std::chrono::seconds(30)};
+  std::chrono::milliseconds lease{std::chrono::minutes(5)};
+  command_settings commands;
+};
+
+/// The state of an open `over_environment`, shared by the coroutines of its operations.
+class over_state : public std::enable_shared_from_this<over_state> {
+ public:
+  over_state(const asio::any_io_executor& executor, std::shared_ptr<const over_settings> settings)
+      : home_(executor), executor_(executor), settings_(std::move(settings)), ended_(executor) {}
+  over_state(const over_state&) = delete;
+  over_state& operator=(const over_state&) = delete;
+
+  static constexpr const char* nothing_open =
+      "over: not open (default-constructed or moved from); call open() on the provider first";
+
+  /// Starts the program, and a warden in the place.
+  static awaitable<std::shared_ptr<over_state>> open(asio::any_io_executor executor,
+                                                     std::shared_ptr<const over_settings> settings) {
+    const auto opened = std::make_shared<over_state>(executor, std::move(settings));
+    const auto opens = [&opened] { return connect(opened); };
+    const auto discards = [&opened] { return discard(opened); };
+    co_await with_cleanup_after_failure(opens, discards);
+    co_return opened;
+  }
+
+  const home_strand& home() const noexcept { return home_; }
+  const std::string& workspace() const noexcept { return workspace_; }
+  bool is_lost() const noexcept { return session_.is_lost(); }
+
+  command_session& session() {
+    require_open();
+    return session_;
+  }
+
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<over_state>& self, Operation operation) {
+    self->require_open();
+    return operation(*self->files_);
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<over_state> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await self->request_of(c);
+    command_result result = co_await self->session().run(std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<over_state> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await self->request_of(c);
+    process running = co_await self->session().start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  /// Ends the connection without waiting. The warden then ends everything.
+  void abandon() noexcept {
+    closing_ = true;
+    session_.abandon();
+    if (program_) program_->abandon();
+  }
+
+  static awaitable<void> close(std::shared_ptr<over_state> self) {
+    while (self->closing_ && !self->closed_) co_await self->ended_.wait();
+    if (self->closed_) co_return;
+    self->closing_ = true;
+    // A lost place has nothing to finish, and may not read the end of its input either.
+    const std::chrono::seconds patience(self->is_lost() ? 1 : 10);
+    std::exception_ptr failure;
+    try {
+      co_await self->session_.close();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      co_await over_program::end(self->program_, patience);
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    self->closed_ = true;
+    self->ended_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  void require_open() const {
+    if (closing_ || !session_)
+      throw error(exec_errc::environment_closed, "over: the environment is closed; open another one");
+  }
+
+  awaitable<spawn_request> request_of(const command& c) {
+    spawn_request request = request_for(c, shell_, variables_);
+    require_open();
+    request.directory_path = co_await files_->directory_path(c.working_directory());
+    co_return request;
+  }
+
+  static awaitable<void> connect(std::shared_ptr<over_state> self) {
+    const over_settings& settings = *self->settings_;
+    self->program_ = over_program::start(self->executor_, bootstrap_words(settings.words, settings.passing));
+    self->program_->limit(settings.connect_timeout);
+    std::string first = co_await bring_warden(self);
+    over_stream stream(self->program_, std::move(first));
+    warden_settings for_warden;
+    for_warden.commands = settings.commands;
+    for_warden.greeting_timeout = settings.connect_timeout;
+    for_warden.lease = settings.lease;
+    for_warden.root = self->workspace_;
+    for_warden.heartbeat = settings.lease / silent_beats;
+    // a weak pointer, because the state owns the session, and the session owns these settings
+    for_warden.silent = [kept = std::weak_ptr<over_state>(self)] {
+      if (const std::shared_ptr<over_state> state = kept.lock()) state->on_silent_warden();
+    };
+    warden_session session = co_await warden_session::open(self->executor_, std::move(stream), std::move(for_warden));
+    self->program_->answered();
+    self->files_ = session.files();
+    self->session_ = std::move(session);
+  }
+
+  /// Brings a warden to the place, and starts it, by the script `over_script`.
+  /// \return  the bytes that have arrived after the last answer of the script.
+  static awaitable<std::string> bring_warden(std::shared_ptr<over_state> self) {
+    const over_settings& settings = *self->settings_;
+    bootstrap_reader reader;
+    bootstrap_answer answer = co_await next(self, reader);
+    self->expect(answer, "ready");
+    const warden_image image = warden_image_for(answer.value);
+    if (image.program().empty())
+      throw error(exec_errc::unsupported, "over: the place has a machine of the kind \"" + one_line(answer.value, 40) +
+                                              "\", but wardens exist only for x86_64 and aarch64");
+    self->reached_ = true;
+    const std::string key = random_digits();
+    const std::string order =
+        key + "\n" + std::to_string(image.program().size()) + "\n" + settings.folder + "\n" + settings.workspace + "\n";
+    co_await over_program::write(self->program_, as_bytes(std::string_view(order)));
+    answer = co_await next(self, reader);
+    if (answer.before.find(key) != std::string::npos) throw bootstrap_reader::terminal();  // it echoes its input
+    self->expect(answer, "place");
+    constexpr std::size_t most_variables = std::size_t{4} * 1024 * 1024;
+    reader.longest(most_variables);
+    answer = co_await next(self, reader);
+    self->expect(answer, "send");
+    self->take(place_report(answer.before));
+    reader.longest(bootstrap_reader::max_skipped);
+    const auto* const data = reinterpret_cast<const std::byte*>(image.program().data());
+    co_await over_program::write(self->program_, bytes_view(data, image.program().size()));
+    answer = co_await next(self, reader);
+    self->expect(answer, "start");
+    co_return reader.take_rest();
+  }
+
+  /// Returns the next answer of the script.
+  static awaitable<bootstrap_answer> next(std::shared_ptr<over_state> self, bootstrap_reader& reader) {
+    std::array<std::byte, 4096> piece;
+    for (;;) {
+      std::optional<bootstrap_answer> answer = reader.next();
+      if (answer) co_return std::move(*answer);
+      std::size_t got = 0;
+      std::optional<error> failure;
+      try {
+        got = co_await over_program::read_some(self->program_, std::span(piece));
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      if (failure) throw unanswered(*failure, reader);
+      reader.arrived(bytes_view(piece.data(), got));
+    }
+  }
+
+  /// Returns the error for a program that has ended, or whose time is over, before the next answer.
+  static error unanswered(const error& reason, const bootstrap_reader& reader) {
+    if (reason.code() == exec_errc::cancelled) return reason;
+    std::string text = reason.what();
+    const std::string printed = reader.shown();
+    if (!printed.empty()) text += "; it has printed \"" + printed + "\"";
+    return error(exec_errc::provider_failed, std::move(text), reason.cause());
+  }
+
+  /// Throws the error for an answer that reports a failure.
+  void expect(const bootstrap_answer& answer, std::string_view kind) const {
+    if (answer.kind == kind) return;
+    if (answer.kind == "terminal") throw bootstrap_reader::terminal();
+    if (answer.kind == "folder") {
+      std::string_view why(answer.value);
+      if (why.ends_with(", ")) why.remove_suffix(2);
+      throw error(exec_errc::unsupported, "over: the place has no folder that allows both writing and executing: " +
+                                              one_line(why, 400) + "; set one with warden_folder(\"/path\")");
+    }
+    if (answer.kind == "workspace")
+      throw error(exec_errc::provider_failed, "over: the workspace \"" + one_line(settings_->workspace) +
+                                                  "\" does not exist in the place, and cannot be made");
+    if (answer.kind == "short")
+      throw error(exec_errc::provider_failed,
+                  "over: the warden did not arrive whole in the place; its folder may be full: set another one with "
+                  "warden_folder(\"/path\")");
+    throw error(exec_errc::provider_failed, "over: the place answered \"" + one_line(answer.kind, 40) +
+                                                "\" in place of \"" + std::string(kind) + "\"");
+  }
+
+  /// Sets the workspace, the shell and the variables of commands.
+  void take(const place_report& place) {
+    workspace_ = place.workspace();
+    shell_ = settings_->shell.empty() ? place.shell() : settings_->shell;
+    variables_ = {"PATH=" + std::string(default_path), "HOME=" + workspace_, "SHELL=" + shell_, "LANG=C.UTF-8",
+                  "TMPDIR=" + place.folder() + "/tmp", "TERM=dumb"};
+    for (const char* const name : {"PATH", "USER", "LOGNAME", "TZ"}) set(place.variable(name));
+    for (const std::string& name : settings_->place_variables) set(place.variable(name));
+    for (const std::string& each : settings_->variables) set(each);
+  }
+
+  void set(const std::string& variable) {
+    if (variable.empty()) return;
+    const std::string start = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(variables_, [&start](const std::string& each) { return each.starts_with(start); });
+    variables_.push_back(variable);
+  }
+
+  /// Called if the warden has not answered between two pings. Ends the session after the time of the lease, because the
+  /// warden has then ended everything, too.
+  void on_silent_warden() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::milliseconds beat = settings_->lease / silent_beats;
+    silent_count_ = now - silent_at_ < beat + beat / 2 ? silent_count_ + 1 : 1;
+    silent_at_ = now;
+    if (silent_count_ < silent_beats) return;
+    session_.lose(error(exec_errc::provider_lost, "over: " + one_line(settings_->words.front()) +
+                                                      " has carried no answer of the place for " +
+                                                      std::to_string(settings_->lease.count()) + " ms"));
+  }
+
+  /// Ends the program after a failure of `open`. If the script runs in the place, it gets some time to remove its
+  /// folder.
+  static awaitable<void> discard(std::shared_ptr<over_state> self) {
+    self->closing_ = self->closed_ = true;
+    self->session_.abandon();
+    if (!self->program_) co_return;
+    const std::chrono::milliseconds patience = self->reached_ ? std::chrono::seconds(2) : std::chrono::seconds(0);
+    co_await over_program::end(self->program_, patience);
+  }
+
+  home_strand home_;
+  asio::any_io_executor executor_;
+  std::shared_ptr<const over_settings> settings_;
+  std::shared_ptr<over_program> program_;
+  command_session session_;
+  std::shared_ptr<session_files> files_;
+  std::vector<std::string> variables_;
+  std::string shell_;
+  std::string workspace_;
+  static constexpr int silent_beats = 3;
+  std::chrono::steady_clock::time_point silent_at_;
+  int silent_count_ = 0;  // the number of calls of `on_silent_warden` in a row
+  bool reached_ = false;  // the script runs in the place
+  bool closing_ = false;
+  bool closed_ = false;
+  async_event ended_;  // notified when closed_ becomes true
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/backends/impl/over.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+/// Throws error{exec_errc::invalid_argument} unless a setting of `over` is a path that fits into a line.
+inline void require_path(std::string_view path, const char* name) {
+  if (path.empty() || path.find('\n') != std::string_view::npos || path.find('\0') != std::string_view::npos)
+    throw error(exec_errc::invalid_argument,
+                std::string("over: ") + name + "() needs a path without line breaks and NUL bytes");
+}
+
+/// Throws error{exec_errc::invalid_argument} unless a text can be the name of an environment variable.
+inline void require_variable(std::string_view name) {
+  if (name.empty() || name.find('=') != std::string_view::npos || name.find('\0') != std::string_view::npos)
+    throw error(exec_errc::invalid_argument, "over: the name of a variable must not be empty, or have '=' or NUL");
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL over_environment::over_environment() = default;
+COFFERDAM_DECL over_environment::over_environment(std::shared_ptr<detail::over_state> state)
+    : handle_(std::move(state)) {}
+COFFERDAM_DECL over_environment::over_environment(over_environment&&) noexcept = default;
+COFFERDAM_DECL over_environment& over_environment::operator=(over_environment&&) noexcept = default;
+COFFERDAM_DECL over_environment::~over_environment() = default;
+
+COFFERDAM_DECL awaitable<command_result> over_environment::run_command(command c) {
+  return handle_.run_command(std::move(c));
+}
+
+COFFERDAM_DECL awaitable<process> over_environment::start(command c) { return handle_.start(std::move(c)); }
+
+COFFERDAM_DECL awaitable<bytes> over_environment::read_file(std::string path, std::size_t max_bytes) {
+  return handle_.read_file(std::move(path), max_bytes);
+}
+
+COFFERDAM_DECL awaitable<void> over_environment::write_file(std::string path, bytes_view content) {
+  return handle_.write_file(std::move(path), content);
+}
+
+COFFERDAM_DECL file_system over_environment::files() { return handle_.files(); }
+
+COFFERDAM_DECL std::vector<background_command> over_environment::background() const {
+  return handle_.get()->home().look([this] { return handle_.get()->session().background(); });
+}
+
+COFFERDAM_DECL awaitable<void> over_environment::end_background(std::uint32_t number) {
+  return handle_.get()->home().run([state = handle_.get(), number] { return state->session().end_background(number); });
+}
+
+COFFERDAM_DECL const std::string& over_environment::workspace() const { return handle_.get()->workspace(); }
+
+COFFERDAM_DECL bool over_environment::is_lost() const noexcept { return handle_.is_lost(); }
+
+COFFERDAM_DECL awaitable<void> over_environment::close() { return handle_.close(); }
+
+template <class Change>
+over& over::with(Change change) {
+  auto copy = std::make_shared<detail::over_settings>(*settings_);
+  change(*copy);
+  settings_ = std::move(copy);
+  return *this;
+}
+
+COFFERDAM_DECL over::over(std::vector<std::string> words) : settings_(settings_of(std::move(words))) {}
+
+COFFERDAM_DECL std::shared_ptr<const detail::over_settings> over::settings_of(std::vector<std::string> words) {
+  if (words.empty() || words.front().empty())
+    throw error(exec_errc::invalid_argument, "over: name a program, as in over(\"ssh\", \"host\")");
+  for (const std::string& word : words)
+    if (word.find('\0') != std::string::npos)
+      throw error(exec_errc::invalid_argument, "over: a word of the program's command line has a NUL byte");
+  auto settings = std::make_shared<detail::over_settings>();
+  settings->words = std::move(words);
+  return settings;
+}
+
+COFFERDAM_DECL over& over::words(place_words how) {
+  return with([&](detail::over_settings& to) { to.passing = how; });
+}
+
+COFFERDAM_DECL over& over::workspace(std::string folder) {
+  detail::require_path(folder, "workspace");
+  return with([&](detail::over_settings& to) { to.workspace = std::move(folder); });
+}
+
+COFFERDAM_DECL over& over::warden_folder(std::string folder) {
+  detail::require_path(folder, "warden_folder");
+  if (!folder.starts_with('/'))
+    throw error(exec_errc::invalid_argument, "over: warden_folder() needs an absolute path in the place");
+  return with([&](detail::over_settings& to) { to.folder = std::move(folder); });
+}
+
+COFFERDAM_DECL over& over::variable(std::string name, std::string value) {
+  detail::require_variable(name);
+  if (value.find('\0') != std::string::npos)
+    throw error(exec_errc::invalid_argument, "over: the value of a variable has a NUL byte");
+  return with([&](detail::over_settings& to) { to.variables.push_back(name + "=" + value); });
+}
+
+COFFERDAM_DECL over& over::place_variable(std::string name) {
+  detail::require_variable(name);
+  return with([&](detail::over_settings& to) { to.place_variables.push_back(std::move(name)); });
+}
+
+COFFERDAM_DECL over& over::shell(std::string path) {
+  detail::require_path(path, "shell");
+  if (!path.starts_with('/'))
+    throw error(exec_errc::invalid_argument, "over: shell() needs an absolute path in the place");
+  return with([&](detail::over_settings& to) { to.shell = std::move(path); });
+}
+
+COFFERDAM_DECL over& over::connect_timeout(std::chrono::milliseconds limit) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument, "over: the connect timeout must be longer than zero");
+  return with([&](detail::over_settings& to) { to.connect_timeout = limit; });
+}
+
+COFFERDAM_DECL over& over::lease(std::chrono::milliseconds time) {
+  const bool is_valid =
+      time == std::chrono::milliseconds::zero() || (time >= std::chrono::seconds(1) && time <= std::chrono::hours(24));
+  if (!is_valid) throw error(exec_errc::invalid_argument, "over: the lease must be zero, or 1 s to 24 h");
+  return with([&](detail::over_settings& to) { to.lease = time; });
+}
+
+COFFERDAM_DECL over& over::default_timeout(std::chrono::milliseconds limit) {
+  if (limit <= std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument,
+                "over: the default timeout must be longer than zero (use no_timeout for no limit)");
+  return with([&](detail::over_settings& to) { to.commands.default_timeout = limit; });
+}
+
+COFFERDAM_DECL over& over::kill_grace(std::chrono::milliseconds time) {
+  if (time < std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument, "over: kill_grace must not be negative");
+  return with([&](detail::over_settings& to) { to.commands.kill_grace = time; });
+}
+
+COFFERDAM_DECL over& over::output_grace(std::chrono::milliseconds time) {
+  if (time < std::chrono::milliseconds::zero())
+    throw error(exec_errc::invalid_argument, "over: output_grace must not be negative");
+  return with([&](detail::over_settings& to) { to.commands.output_grace = time; });
+}
+
+COFFERDAM_DECL awaitable<over_environment> over::open() const { return open_with(settings_); }
+
+COFFERDAM_DECL awaitable<over_environment> over::open_with(std::shared_ptr<const detail::over_settings> settings) {
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const detail::home_strand home(std::move(executor));
+  const auto opens = [&home, &settings] { return detail::over_state::open(home.executor(), settings); };
+  std::shared_ptr<detail::over_state> state = co_await home.run(opens);
+  co_return over_environment(std::move(state));
+}
+
+COFFERDAM_DECL over over_ssh(std::string host) {
+  if (host.empty() || host.starts_with('-'))
+    throw error(
+        exec_errc::invalid_argument,
+        "over_ssh: \"" + one_line(host, 60) + "\" is no name of a host; use a name that ssh knows, such as user@host");
+  return over("ssh", "-o", "BatchMode=yes", "--", std::move(host));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
+
 // ---- cofferdam/code/detail/call_chain.hpp ----
 
 
@@ -74586,11 +75890,13 @@ COFFERDAM_DECL code_interpreter& code_interpreter::time(std::chrono::millisecond
 namespace cofferdam::inline COFFERDAM_ABI {
 
 COFFERDAM_DECL any_provider make_provider(std::string_view name) {
-  const provider_name wanted = provider_name::parse(name, {"sandbox", "local", "jail", "docker:IMAGE", "e2b:TEMPLATE"});
+  const provider_name wanted =
+      provider_name::parse(name, {"sandbox", "local", "jail", "docker:IMAGE", "e2b:TEMPLATE", "ssh:HOST"});
   if (wanted.kind() == "local") return any_provider(local());
   if (wanted.kind() == "jail") return any_provider(jail());
   if (wanted.kind() == "docker") return any_provider(docker::from_image(wanted.value_or("python:3.12-slim")));
   if (wanted.kind() == "e2b") return any_provider(e2b::from_template(wanted.value_or("base")));
+  if (wanted.kind() == "ssh") return any_provider(over_ssh(wanted.value_or("")));
   return any_provider(sandbox());
 }
 

@@ -3,6 +3,7 @@
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/backends/over.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
@@ -85,6 +86,7 @@ void expect_closed(const std::string& name) {
 
 TEST(DefaultConstructed, an_environment_that_is_not_open_refuses_every_operation) {
   expect_closed<local_environment>("local");
+  expect_closed<over_environment>("over");
   expect_closed<docker::environment>("docker");
   expect_closed<e2b::environment>("e2b");
   expect_closed<any_environment>("any_environment");

@@ -31,6 +31,7 @@ class place {
 
 /// Returns the places of one kind of backend.
 std::vector<place> local_places();
+std::vector<place> over_places();
 std::vector<place> docker_places();
 std::vector<place> e2b_places();
 /// Sets `runners` of the places that run Python, and appends places that run only Python.
@@ -39,6 +40,7 @@ void add_runners(std::vector<place>& places);
 /// Returns all places, in the order in which they run.
 inline std::vector<place> all_places() {
   std::vector<place> places = local_places();
+  for (place& each : over_places()) places.push_back(std::move(each));
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
   for (place& each : docker_places()) places.push_back(std::move(each));
   for (place& each : e2b_places()) places.push_back(std::move(each));

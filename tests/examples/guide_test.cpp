@@ -8,6 +8,7 @@
 #include <cofferdam/local.hpp>
 #include <cofferdam/mcp.hpp>
 #include <cofferdam/net/make_byte_stream.hpp>
+#include <cofferdam/over.hpp>
 #include <cofferdam/sandbox.hpp>
 #include <cofferdam/testing/fake_provider.hpp>
 
@@ -77,6 +78,16 @@ awaitable<void> limit_what_is_kept() {
   co_await with(sandbox() | limit_output(1000), [](auto& env) -> awaitable<void> {
     command_result result = co_await env.run_command("seq 100000");
     std::cout << result.out().total() << " bytes, " << result.out().cut() << " left out\n";
+  });
+}
+
+// ---- another place --------------------------------------------------------------------------------------------------
+
+awaitable<void> build(over host) {
+  host.variable("LEVEL", "2").connect_timeout(10s);
+  co_await with(host, [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("echo \"building at level $LEVEL\"");
+    std::cout << result.out_text();
   });
 }
 
@@ -286,6 +297,8 @@ TEST(Guide, limits_the_kept_output_and_counts_all) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(limit_what_is_kept()), "588895 bytes, 587895 left out\n");
 }
+
+TEST(Guide, runs_in_a_place_that_a_program_reaches) { EXPECT_EQ(printed(build(over("env"))), "building at level 2\n"); }
 
 TEST(Guide, stops_a_command_by_a_signal) {
   COFFERDAM_GUIDE_NEEDS_JAIL();

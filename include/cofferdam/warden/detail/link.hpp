@@ -469,8 +469,9 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
     if (std::exchange(writing_, true)) return;
     const auto self = this->shared_from_this();
     auto ended = [self](std::exception_ptr failure) {
+      if (!failure) return;
       self->writing_ = false;
-      if (failure) self->lose(failure);
+      self->lose(failure);
     };
     asio::co_spawn(executor_, write(self), std::move(ended));
   }
@@ -512,6 +513,9 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
       const bytes going = std::exchange(self->queued_, bytes());
       co_await self->stream_.write(going);
     }
+    // Not in the handler of the spawned coroutine, which may be called later: a frame that is queued meanwhile would
+    // wait until another frame is sent.
+    self->writing_ = false;
   }
 
   void lose(const std::exception_ptr& failure) {
