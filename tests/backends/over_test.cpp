@@ -3,14 +3,12 @@
 #include <cofferdam/backends/detail/over_bootstrap.hpp>
 #include <cofferdam/backends/detail/over_program.hpp>
 #include <cofferdam/backends/over.hpp>
-#include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/with.hpp>
 
 #include "support/census.hpp"
 #include "support/error_of.hpp"
 #include "support/forked_host.hpp"
-#include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/result_of.hpp"
 #include "support/run.hpp"
@@ -37,7 +35,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Tests of `over`. Most places are this machine, reached by programs that need no network.

@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <optional>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <thread>

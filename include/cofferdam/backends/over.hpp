@@ -223,7 +223,7 @@ class over {
 
 /// Returns the place that ssh reaches under a name: `over("ssh", "-o", "BatchMode=yes", "--", host)`. For names that
 /// come from the user of a program, because the name cannot be an option of ssh.
-/// \param host  a name from the configuration of ssh, a host name or address, or `user\@host`.
+/// \param host  a name from the configuration of ssh, a host name or address, or `user@host`.
 /// \throws error{exec_errc::invalid_argument} if the name is empty, begins with '-', or has a NUL byte.
 over over_ssh(std::string host);
 
