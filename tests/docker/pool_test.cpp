@@ -196,7 +196,9 @@ TEST(DockerPool, after_the_daemon_has_died_hand_outs_fail_within_seconds) {
             const auto begin = std::chrono::steady_clock::now();
             const std::optional<error> failure = co_await failure_of(pool.provider());
             EXPECT_TRUE(failure) << "attempt " << i;
-            if (failure) EXPECT_NE(failure->code(), exec_errc::unavailable) << failure->what();
+            if (failure) {
+              EXPECT_NE(failure->code(), exec_errc::unavailable) << failure->what();
+            }
             EXPECT_LT(since(begin), 5s);
           }
           EXPECT_EQ(pool.counts().discarded(), 2U);
