@@ -25,6 +25,8 @@
 #include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/jail_policies.hpp>
+#include <cofferdam/backends/kubernetes/cluster_choice.hpp>
+#include <cofferdam/backends/kubernetes/cluster_info.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/backends/over.hpp>

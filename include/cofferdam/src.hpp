@@ -21,6 +21,7 @@
 #include <cofferdam/backends/impl/jail.ipp>
 #include <cofferdam/backends/impl/local.ipp>
 #include <cofferdam/backends/impl/over.ipp>
+#include <cofferdam/backends/kubernetes/impl/cluster_info.ipp>
 #include <cofferdam/code/impl/guard.ipp>
 #include <cofferdam/code/impl/make_runner.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>
@@ -37,6 +38,8 @@
 #include <cofferdam/detail/net/impl/http_server.ipp>
 #include <cofferdam/detail/net/impl/tls_connector.ipp>
 #include <cofferdam/detail/net/impl/transport.ipp>
+#include <cofferdam/detail/net/impl/websocket.ipp>
+#include <cofferdam/detail/net/impl/websocket_handshake.ipp>
 #include <cofferdam/files/impl/copy_files.ipp>
 #include <cofferdam/files/impl/download.ipp>
 #include <cofferdam/files/impl/upload.ipp>

@@ -17091,6 +17091,7 @@ enum class net_errc {
   certificate_rejected,  ///< the peer's certificate is invalid for another reason, which the error's message states
   client_certificate_needed,  ///< the peer requires a client certificate, or rejects the one that was sent
   proxy_refused,              ///< the proxy refuses to open a tunnel to the host
+  upgrade_refused,            ///< the server refuses to switch to another protocol, such as WebSocket
 };
 
 namespace detail {
@@ -17116,6 +17117,7 @@ class net_words {
       case net_errc::certificate_rejected: return "the certificate was rejected";
       case net_errc::client_certificate_needed: return "the peer requires another client certificate";
       case net_errc::proxy_refused: return "the proxy refused to open a tunnel";
+      case net_errc::upgrade_refused: return "the server refused to switch to another protocol";
     }
     return "unknown network error";
   }
@@ -20296,6 +20298,113 @@ class basic_jail {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 
+// ---- cofferdam/backends/kubernetes/cluster_choice.hpp ----
+
+
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes {
+
+/// The choice of a Kubernetes cluster. A default-constructed object chooses the cluster that kubectl would use: the
+/// current context of the files in KUBECONFIG, or of ~/.kube/config. If there is no such file and the program runs in a
+/// pod, the choice is the pod's own cluster.
+class cluster_choice {
+ public:
+  cluster_choice() = default;
+
+  /// Reads this kubeconfig file only, instead of those of KUBECONFIG.
+  /// \param path  an absolute path, or a path relative to the working directory; the file must exist.
+  cluster_choice& kubeconfig(std::string path) {
+    kubeconfig_ = std::move(path);
+    return *this;
+  }
+  /// Uses this context instead of the current one.
+  /// \param name  the name of the context, as shown by `kubectl config get-contexts`.
+  cluster_choice& context(std::string name) {
+    context_ = std::move(name);
+    return *this;
+  }
+  /// Uses this namespace instead of the context's.
+  cluster_choice& namespace_name(std::string name) {
+    namespace_ = std::move(name);
+    return *this;
+  }
+  /// Allows a kubeconfig with `insecure-skip-tls-verify: true`. Without this call such a cluster is refused, because an
+  /// attacker on the network could read and change everything, the credentials included. Clusters whose kubeconfig does
+  /// not have the entry are verified in any case.
+  cluster_choice& allow_insecure() {
+    allows_insecure_ = true;
+    return *this;
+  }
+
+  /// Returns the path of the kubeconfig file; empty if none was chosen.
+  const std::string& kubeconfig() const noexcept { return kubeconfig_; }
+  /// Returns the name of the context; empty if none was chosen.
+  const std::string& context() const noexcept { return context_; }
+  /// Returns the name of the namespace; empty if none was chosen.
+  const std::string& namespace_name() const noexcept { return namespace_; }
+  /// Returns true if `allow_insecure` was called.
+  bool allows_insecure() const noexcept { return allows_insecure_; }
+
+ private:
+  std::string kubeconfig_;
+  std::string context_;
+  std::string namespace_;
+  bool allows_insecure_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
+
+// ---- cofferdam/backends/kubernetes/cluster_info.hpp ----
+
+
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes {
+
+/// A cluster, as `examine_cluster` has found it.
+class cluster_info {
+ public:
+  cluster_info() = default;
+  /// Combines the properties of a cluster.
+  cluster_info(std::string context, std::string server, std::string namespace_name, std::string version)
+      : context_(std::move(context)),
+        server_(std::move(server)),
+        namespace_(std::move(namespace_name)),
+        version_(std::move(version)) {}
+
+  /// Returns the name of the context; "in-cluster" for the cluster of the pod in which this program runs.
+  const std::string& context() const noexcept { return context_; }
+  /// Returns the URL of the API server.
+  const std::string& server() const noexcept { return server_; }
+  /// Returns the name of the namespace in which environments are created.
+  const std::string& namespace_name() const noexcept { return namespace_; }
+  /// Returns the version of the API server, such as "v1.34.4". Chosen by the server, without control characters.
+  const std::string& version() const noexcept { return version_; }
+
+ private:
+  std::string context_;
+  std::string server_;
+  std::string namespace_;
+  std::string version_;
+};
+
+/// Finds a cluster, connects to its API server with the credentials of the kubeconfig, and returns its version.
+///
+/// Understood in a kubeconfig: client certificates, tokens, token files, user names, exec plugins (v1 and v1beta1),
+/// `tls-server-name`, `proxy-url` (http:// only), and `as`. The file may be YAML without anchors, tags and several
+/// documents, or JSON.
+/// \throws  error{exec_errc::invalid_argument} for an invalid kubeconfig, with the file and the line;
+///          error{exec_errc::provider_failed} if there is no cluster, if credentials cannot be obtained, or if the
+///          server refuses them; error{exec_errc::io_error} if the server cannot be reached.
+/// \par Cancellation  terminal: closes the connection and ends an exec plugin; throws error{exec_errc::cancelled}.
+awaitable<cluster_info> examine_cluster(cluster_choice choice = cluster_choice());
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
+
+
 // ---- cofferdam/backends/local_policies.hpp ----
 
 
@@ -20702,7 +20811,7 @@ class over {
 
 /// Returns the place that ssh reaches under a name: `over("ssh", "-o", "BatchMode=yes", "--", host)`. For names that
 /// come from the user of a program, because the name cannot be an option of ssh.
-/// \param host  a name from the configuration of ssh, a host name or address, or `user\@host`.
+/// \param host  a name from the configuration of ssh, a host name or address, or `user@host`.
 /// \throws error{exec_errc::invalid_argument} if the name is empty, begins with '-', or has a NUL byte.
 over over_ssh(std::string host);
 
@@ -63746,6 +63855,1779 @@ COFFERDAM_INSTANTIATE(class basic_jail<void>)
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
+// ---- cofferdam/backends/kubernetes/detail/yaml_node.hpp ----
+
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// A value of a YAML document. Scalars are kept as text: the reader of a document knows which type it expects.
+class yaml_node {
+ public:
+  enum class kind { null, scalar, list, map };
+
+  kind type = kind::null;
+  int line = 1;                   ///< the line of the document where the value begins
+  bool quoted = false;            ///< for a scalar: it was in quotes or a block, so `true` is a text
+  std::string text;               ///< for a scalar
+  std::vector<std::string> keys;  ///< for a map, in the order of the document; `items` has the value of each key
+  std::vector<yaml_node> items;   ///< for a list or a map
+
+  /// Returns the member of a map; null if it is absent, or if this is not a map.
+  const yaml_node* find(std::string_view key) const noexcept {
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (keys[i] == key) return &items[i];
+    return nullptr;
+  }
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+
+// ---- cofferdam/backends/kubernetes/detail/yaml.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// A reader for the part of YAML that kubeconfig files use. It does no I/O.
+///
+/// Understood: block maps and lists, maps and lists in braces and brackets (so JSON, too), plain and quoted scalars on
+/// one or several lines, block scalars (`|` and `>`), comments, and one `---` before the document. Refused, with an
+/// error that says so: anchors, aliases, merge keys, tags, directives, several documents, keys that are no scalars,
+/// duplicate keys, and tabs as indentation.
+/// \par Source  YAML 1.2.2, chapters 6 to 9.
+class yaml_reader {
+ public:
+  static constexpr std::size_t max_size = std::size_t{4} << 20U;
+  static constexpr int max_depth = 50;
+
+  /// \param text  the document in UTF-8; used only during the constructor and `read`.
+  /// \param file  the name of the file, for error messages.
+  yaml_reader(std::string_view text, std::string file) : file_(std::move(file)) {
+    if (text.size() > max_size) fail(1, "the file is longer than 4 MiB");
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    int line = 1;
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      std::string_view row = text.substr(0, end);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      if (row.ends_with('\r')) row.remove_suffix(1);
+      for (const char c : row)
+        if ((static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == '\x7f')
+          fail(line, "the line has a control character");
+      rows_.push_back(row);
+      ++line;
+    }
+  }
+
+  /// Reads the document. An empty document is a null.
+  /// \throws error{exec_errc::invalid_argument} with the file and the line. The message quotes no values, which may be
+  ///     secret.
+  yaml_node read() {
+    skip_to_document();
+    yaml_node root;
+    if (row_ < rows_.size()) root = block(-1, 0);
+    next_content();
+    if (row_ < rows_.size()) fail(line(), "the indentation fits no line before it");
+    return root;
+  }
+
+  [[noreturn]] void fail(int line, const std::string& what) const {
+    throw error(exec_errc::invalid_argument, file_ + ", line " + std::to_string(line) + ": " + what);
+  }
+
+ private:
+  static constexpr std::size_t none = std::string_view::npos;
+
+  int line() const noexcept { return static_cast<int>(row_) + 1; }
+  std::string_view row() const noexcept { return row_ < rows_.size() ? rows_[row_] : std::string_view(); }
+  /// Returns the rest of the current row.
+  std::string_view rest() const noexcept { return row().substr(std::min(column_, row().size())); }
+  void next_row() noexcept {
+    ++row_;
+    column_ = 0;
+  }
+  static bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
+  void skip_blanks() noexcept {
+    while (column_ < row().size() && is_blank(row()[column_])) ++column_;
+  }
+  /// Returns true if nothing but blanks and a comment follows. A comment needs a blank before it.
+  bool at_end_of_row() noexcept {
+    const std::size_t before = column_;
+    skip_blanks();
+    const bool separated = column_ == 0 || column_ != before || (before > 0 && is_blank(row()[before - 1]));
+    return column_ >= row().size() || (row()[column_] == '#' && separated);
+  }
+
+  /// Skips empty rows and comments before the next content. Then `column_` is its indentation.
+  void next_content() {
+    while (row_ < rows_.size()) {
+      const std::size_t begin = row().find_first_not_of(' ');
+      if (begin == none || row()[begin] == '#' || row().find_first_not_of(" \t") == none ||
+          row()[row().find_first_not_of(" \t")] == '#') {
+        next_row();
+        continue;
+      }
+      if (row()[begin] == '\t') fail(line(), "a tab is used as indentation; use spaces");
+      column_ = begin;
+      if (begin == 0 && is_marker("---")) fail(line(), "a second document (---) is not supported");
+      if (begin == 0 && is_marker("...")) fail(line(), "the end of a document (...) is not supported");
+      return;
+    }
+  }
+  bool is_marker(std::string_view mark) const noexcept {
+    return row().starts_with(mark) && (row().size() == mark.size() || is_blank(row()[mark.size()]));
+  }
+  void skip_to_document() {
+    while (row_ < rows_.size()) {
+      const std::size_t begin = row().find_first_not_of(" \t");
+      if (begin == none || row()[begin] == '#') {
+        next_row();
+      } else if (is_marker("---")) {
+        column_ = 3;
+        if (!at_end_of_row()) fail(line(), "text after --- is not supported; begin the document on the next line");
+        next_row();
+        break;
+      } else if (row()[0] == '%') {
+        fail(line(), "directives (%) are not supported");
+      } else {
+        break;
+      }
+    }
+    next_content();
+  }
+
+  /// Reads the value that begins at the current content, which is indented more than `parent`.
+  yaml_node block(int parent, int depth) {
+    if (depth > max_depth) fail(line(), "the values are nested too deeply");
+    if (is_item()) return list(depth);
+    if (key_end() != none) return map(depth);
+    return inline_value(parent, depth);
+  }
+
+  bool is_item() const noexcept {
+    const std::string_view text = rest();
+    return text.starts_with('-') && (text.size() == 1 || is_blank(text[1]));
+  }
+
+  /// Returns the column of the colon if a map's key begins at the current column.
+  std::size_t key_end() const {
+    const std::string_view text = row();
+    std::size_t at = column_;
+    if (at >= text.size()) return none;
+    if (text[at] == '"' || text[at] == '\'') {
+      const char quote = text[at++];
+      const auto is_pair = [&] {  // an escape, or a quote that is written twice
+        return quote == '"' ? text[at] == '\\' : text.substr(at).starts_with("''");
+      };
+      while (at < text.size() && (text[at] != quote || is_pair())) at += is_pair() ? 2 : 1;
+      if (at >= text.size()) return none;
+      ++at;
+      while (at < text.size() && is_blank(text[at])) ++at;
+      return is_colon(text, at) ? at : none;
+    }
+    if (text[at] == '[' || text[at] == '{') return none;
+    for (; at < text.size(); ++at) {
+      if (text[at] == '#' && at > column_ && is_blank(text[at - 1])) return none;
+      if (is_colon(text, at)) return at;
+    }
+    return none;
+  }
+  static bool is_colon(std::string_view text, std::size_t at) noexcept {
+    return at < text.size() && text[at] == ':' && (at + 1 == text.size() || is_blank(text[at + 1]));
+  }
+
+  yaml_node list(int depth) {
+    yaml_node value;
+    value.type = yaml_node::kind::list;
+    value.line = line();
+    const std::size_t indent = column_;
+    for (;;) {
+      ++column_;  // the dash
+      if (at_end_of_row()) {
+        next_row();
+        value.items.push_back(nested(indent, false, depth));
+      } else {
+        value.items.push_back(block(static_cast<int>(indent), depth + 1));
+      }
+      if (!continues(indent) || !is_item()) return value;
+    }
+  }
+
+  yaml_node map(int depth) {
+    yaml_node value;
+    value.type = yaml_node::kind::map;
+    value.line = line();
+    const std::size_t indent = column_;
+    for (;;) {
+      const int key_line = line();
+      const std::size_t colon = key_end();
+      if (colon == none) fail(line(), "expected a key and a colon");
+      std::string key = read_key(colon);
+      if (value.find(key) != nullptr) fail(key_line, "the key \"" + one_line(key, 60) + "\" is there twice");
+      column_ = colon + 1;
+      yaml_node member;
+      if (at_end_of_row()) {
+        next_row();
+        member = nested(indent, true, depth);
+        if (member.type == yaml_node::kind::null) member.line = key_line;
+      } else {
+        if (is_item()) fail(line(), "a list must begin on a line of its own");
+        member = inline_value(static_cast<int>(indent), depth);
+      }
+      value.keys.push_back(std::move(key));
+      value.items.push_back(std::move(member));
+      if (!continues(indent)) return value;
+      if (is_item()) fail(line(), "a list item stands where a key is expected");
+    }
+  }
+
+  /// Moves to the next content. Returns true if it is indented by `indent`, so that it may belong to the same value.
+  bool continues(std::size_t indent) {
+    next_content();
+    if (row_ >= rows_.size() || column_ < indent) return false;
+    if (column_ > indent) fail(line(), "the indentation fits no line before it");
+    return true;
+  }
+
+  /// Reads a value that begins on a later row than its key or dash.
+  /// \param lists_too  a list may have the same indentation as its key.
+  yaml_node nested(std::size_t indent, bool lists_too, int depth) {
+    next_content();
+    if (row_ < rows_.size() && (column_ > indent || (lists_too && column_ == indent && is_item())))
+      return block(static_cast<int>(indent), depth + 1);
+    yaml_node nothing;
+    nothing.line = line();
+    return nothing;
+  }
+
+  std::string read_key(std::size_t colon) {
+    if (rest().front() == '"' || rest().front() == '\'') return quoted(-1);
+    std::string_view key = row().substr(column_, colon - column_);
+    while (!key.empty() && is_blank(key.back())) key.remove_suffix(1);
+    refuse_unsupported(key);
+    if (key == "<<") fail(line(), "merge keys (<<) are not supported");
+    if (key.empty()) fail(line(), "a key is empty");
+    return std::string(key);
+  }
+
+  void refuse_unsupported(std::string_view text) const {
+    if (text.empty()) return;
+    switch (text.front()) {
+      case '&': fail(line(), "anchors (&) are not supported");
+      case '*': fail(line(), "aliases (*) are not supported");
+      case '!': fail(line(), "tags (!) are not supported");
+      case '%':
+      case '@':
+      case '`': fail(line(), std::string("a value must not begin with ") + text.front() + "; put it in quotes");
+      case '?':
+        if (text.size() == 1 || is_blank(text[1])) fail(line(), "keys of several lines (?) are not supported");
+        break;
+      default: break;
+    }
+  }
+
+  /// Reads a value on the current row, and the rows that continue it.
+  /// \param parent  the indentation of the map or list that contains the value; -1 for the whole document.
+  yaml_node inline_value(int parent, int depth) {
+    yaml_node value;
+    value.line = line();
+    const char first = rest().front();
+    if (first == '[' || first == '{') {
+      value = flow(depth);
+      finish_row();
+      return value;
+    }
+    value.type = yaml_node::kind::scalar;
+    if (first == '|' || first == '>') {
+      value.quoted = true;
+      value.text = block_scalar(parent);
+      return value;
+    }
+    if (first == '"' || first == '\'') {
+      value.quoted = true;
+      value.text = quoted(parent);
+      finish_row();
+      return value;
+    }
+    value.text = plain(parent);
+    if (is_null(value.text)) {
+      value.type = yaml_node::kind::null;
+      value.text.clear();
+    }
+    return value;
+  }
+  static bool is_null(std::string_view text) noexcept {
+    return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+  }
+  void finish_row() {
+    if (!at_end_of_row()) fail(line(), "unexpected text after a value");
+    next_row();
+  }
+
+  /// Adds the breaks between two lines of a folded scalar: one break becomes a blank.
+  static void fold(std::string& text, std::size_t breaks) {
+    breaks == 1 ? text.append(1, ' ') : text.append(breaks - 1, '\n');
+  }
+
+  std::string plain(int parent) {
+    std::string text(plain_row());
+    next_row();
+    for (;;) {
+      std::size_t breaks = 1;
+      std::size_t at = row_;
+      while (at < rows_.size() && rows_[at].find_first_not_of(" \t") == none) {
+        ++at;
+        ++breaks;
+      }
+      if (at >= rows_.size()) return text;
+      const std::size_t begin = rows_[at].find_first_not_of(" \t");
+      if (static_cast<int>(rows_[at].find_first_not_of(' ')) <= parent || rows_[at][begin] == '#') return text;
+      if (parent < 0) fail(static_cast<int>(at) + 1, "expected a key and a colon");
+      row_ = at;
+      column_ = begin;
+      fold(text, breaks);
+      text += plain_row();
+      next_row();
+    }
+  }
+  /// Returns the part of a plain scalar on the current row.
+  std::string_view plain_row() {
+    std::string_view text = rest();
+    refuse_unsupported(text);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (is_colon(text, i)) fail(line(), "a value has a colon and a blank; put it in quotes");
+      if (text[i] == '#' && i > 0 && is_blank(text[i - 1])) {
+        text = text.substr(0, i);
+        break;
+      }
+    }
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+  }
+
+  std::string block_scalar(int parent) {
+    const bool folds = rest().front() == '>';
+    ++column_;
+    char chomping = ' ';
+    std::size_t indent = 0;
+    for (int i = 0; i < 2 && column_ < row().size(); ++i) {
+      const char c = row()[column_];
+      if ((c == '+' || c == '-') && chomping == ' ') {
+        chomping = c;
+      } else if (c >= '1' && c <= '9' && indent == 0) {
+        indent = static_cast<std::size_t>(std::max(parent, 0)) + static_cast<std::size_t>(c - '0');
+      } else {
+        break;
+      }
+      ++column_;
+    }
+    if (!at_end_of_row()) fail(line(), "unexpected text after | or >");
+    next_row();
+    if (indent == 0) {
+      for (std::size_t at = row_; at < rows_.size() && indent == 0; ++at) {
+        const std::size_t begin = rows_[at].find_first_not_of(' ');
+        if (begin == none) continue;
+        if (static_cast<int>(begin) <= parent) break;
+        if (rows_[at][begin] == '\t') fail(static_cast<int>(at) + 1, "a tab is used as indentation; use spaces");
+        indent = begin;
+      }
+      if (indent == 0) indent = static_cast<std::size_t>(parent + 1);
+    }
+    std::string text;
+    std::size_t breaks = 0;
+    bool joins = false;  // the last line may be joined with the next one
+    while (row_ < rows_.size()) {
+      const std::size_t begin = row().find_first_not_of(' ');
+      if (begin != none && begin < indent) break;
+      if (begin == none && row().size() <= indent) {
+        ++breaks;
+        next_row();
+        continue;
+      }
+      const std::string_view content = row().substr(indent);
+      const bool plain_line = folds && !is_blank(content.front());
+      if (joins && plain_line && breaks != 0) {
+        fold(text, breaks);
+      } else {
+        text.append(breaks, '\n');
+      }
+      text += content;
+      joins = plain_line;
+      breaks = 1;
+      next_row();
+    }
+    if (text.empty()) return chomping == '+' ? std::string(breaks, '\n') : text;
+    if (chomping == ' ') text += '\n';
+    if (chomping == '+') text.append(breaks, '\n');
+    return text;
+  }
+
+  /// Reads a scalar in quotes.
+  /// \param parent  as for `inline_value`; -1 also for keys and inside of braces.
+  std::string quoted(int parent) {
+    const char quote = row()[column_++];
+    const int begin = line();
+    std::string text;
+    for (;;) {
+      if (column_ >= row().size()) {
+        fold_quoted(text, begin, parent);
+        continue;
+      }
+      const char c = row()[column_++];
+      if (c == quote) {
+        if (quote == '"' || column_ >= row().size() || row()[column_] != quote) return text;
+        ++column_;
+        text += quote;
+      } else if (c == '\\' && quote == '"') {
+        if (column_ < row().size()) {
+          escape(text);
+        } else {  // the break is escaped
+          next_quoted_row(begin, parent);
+        }
+      } else {
+        text += c;
+      }
+    }
+  }
+  void next_quoted_row(int begin, int parent) {
+    next_row();
+    if (row_ >= rows_.size()) fail(begin, "a quotation has no end");
+    if (row().find_first_not_of(" \t") == none) return;
+    if (static_cast<int>(row().find_first_not_of(' ')) <= parent) fail(begin, "a quotation has no end");
+    skip_blanks();
+  }
+  void fold_quoted(std::string& text, int begin, int parent) {
+    std::string_view last = row();
+    while (!text.empty() && !last.empty() && is_blank(last.back()) && is_blank(text.back())) {
+      text.pop_back();
+      last.remove_suffix(1);
+    }
+    std::size_t breaks = 0;
+    do {
+      next_quoted_row(begin, parent);
+      ++breaks;
+    } while (row().find_first_not_of(" \t") == none);
+    fold(text, breaks);
+  }
+
+  void escape(std::string& text) {
+    const char c = row()[column_++];
+    switch (c) {
+      case '0': text += '\0'; return;
+      case 'a': text += '\a'; return;
+      case 'b': text += '\b'; return;
+      case 't':
+      case '\t': text += '\t'; return;
+      case 'n': text += '\n'; return;
+      case 'v': text += '\v'; return;
+      case 'f': text += '\f'; return;
+      case 'r': text += '\r'; return;
+      case 'e': text += '\x1b'; return;
+      case ' ':
+      case '"':
+      case '/':
+      case '\\': text += c; return;
+      case 'N': text += "\xC2\x85"; return;
+      case '_': text += "\xC2\xA0"; return;
+      case 'L': text += "\xE2\x80\xA8"; return;
+      case 'P': text += "\xE2\x80\xA9"; return;
+      case 'x': return add(text, digits(2));
+      case 'u': return add(text, code_unit());
+      case 'U': return add(text, digits(8));
+      default: fail(line(), "unknown escape in a quotation");
+    }
+  }
+  void add(std::string& text, std::uint32_t value) const {
+    if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) fail(line(), "an escape is no character");
+    cofferdam::detail::append_utf8(text, static_cast<char32_t>(value));
+  }
+  std::uint32_t digits(int count) {
+    std::uint32_t value = 0;
+    for (; count > 0; --count, ++column_) {
+      const char c = column_ < row().size() ? row()[column_] : ' ';
+      if (c >= '0' && c <= '9') {
+        value = value << 4U | static_cast<std::uint32_t>(c - '0');
+      } else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')) {
+        value = value << 4U | static_cast<std::uint32_t>((c | 0x20) - 'a' + 10);
+      } else {
+        fail(line(), "an escape needs more hexadecimal digits");
+      }
+    }
+    return value;
+  }
+  /// Reads the four digits after `\u`, and in JSON the second half of a surrogate pair.
+  std::uint32_t code_unit() {
+    const std::uint32_t high = digits(4);
+    if (high < 0xD800 || high > 0xDBFF || !rest().starts_with("\\u")) return high;
+    column_ += 2;
+    const std::uint32_t low = digits(4);
+    if (low < 0xDC00 || low > 0xDFFF) fail(line(), "an escape is no character");
+    return 0x10000 + ((high - 0xD800) << 10U) + (low - 0xDC00);
+  }
+
+  // ---- values in braces and brackets ----
+
+  /// Skips blanks, breaks and comments, and returns the next character.
+  char flow_next(int begin) {
+    while (at_end_of_row()) {
+      next_row();
+      if (row_ >= rows_.size()) fail(begin, "a bracket or brace has no end");
+      if (is_marker("---") || is_marker("...")) fail(begin, "a bracket or brace has no end");
+    }
+    return row()[column_];
+  }
+
+  yaml_node flow(int depth) {
+    if (depth > max_depth) fail(line(), "the values are nested too deeply");
+    yaml_node value;
+    value.line = line();
+    const int begin = line();
+    const char open = row()[column_++];
+    const bool is_map = open == '{';
+    const char close = is_map ? '}' : ']';
+    value.type = is_map ? yaml_node::kind::map : yaml_node::kind::list;
+    for (;;) {
+      char c = flow_next(begin);
+      if (c == close) {
+        ++column_;
+        return value;
+      }
+      if (is_map) {
+        add_flow_member(value, begin, depth);
+      } else {
+        value.items.push_back(flow_value(depth));
+      }
+      c = flow_next(begin);
+      if (c == ',') {
+        ++column_;
+      } else if (c != close) {
+        fail(line(), std::string("expected a comma or ") + close);
+      }
+    }
+  }
+
+  void add_flow_member(yaml_node& value, int begin, int depth) {
+    const int key_line = line();
+    yaml_node key = flow_value(depth);
+    if (key.type == yaml_node::kind::list || key.type == yaml_node::kind::map) fail(key_line, "a key must be a text");
+    if (!key.quoted && key.text == "<<") fail(key_line, "merge keys (<<) are not supported");
+    if (value.find(key.text) != nullptr) fail(key_line, "the key \"" + one_line(key.text, 60) + "\" is there twice");
+    yaml_node member;
+    member.line = key_line;
+    if (flow_next(begin) == ':') {
+      ++column_;
+      const char c = flow_next(begin);
+      if (c != ',' && c != '}') member = flow_value(depth);
+    }
+    value.keys.push_back(std::move(key.text));
+    value.items.push_back(std::move(member));
+  }
+
+  yaml_node flow_value(int depth) {
+    const char c = row()[column_];
+    if (c == '[' || c == '{') return flow(depth + 1);
+    yaml_node value;
+    value.line = line();
+    value.type = yaml_node::kind::scalar;
+    if (c == '"' || c == '\'') {
+      value.quoted = true;
+      value.text = quoted(-1);
+      return value;
+    }
+    refuse_unsupported(rest());
+    const std::string_view text = rest();
+    std::size_t size = 0;
+    while (size < text.size()) {
+      const char here = text[size];
+      if (std::string_view(",[]{}").find(here) != none) break;
+      if (here == ':' && (size + 1 == text.size() || is_blank(text[size + 1]) ||
+                          std::string_view(",[]{}").find(text[size + 1]) != none))
+        break;
+      if (here == '#' && size > 0 && is_blank(text[size - 1])) break;
+      ++size;
+    }
+    if (size == 0) fail(line(), "expected a value");
+    column_ += size;
+    std::string_view scalar = text.substr(0, size);
+    while (!scalar.empty() && is_blank(scalar.back())) scalar.remove_suffix(1);
+    value.text = scalar;
+    if (is_null(value.text)) value.type = yaml_node::kind::null;
+    return value;
+  }
+
+  std::string file_;
+  std::vector<std::string_view> rows_;
+  std::size_t row_ = 0;
+  std::size_t column_ = 0;
+};
+
+/// Reads a YAML or JSON document; see `yaml_reader`.
+inline yaml_node read_yaml(std::string_view text, std::string file) {
+  return yaml_reader(text, std::move(file)).read();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+
+// ---- cofferdam/backends/kubernetes/detail/kubeconfig.hpp ----
+
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The entries of kubeconfig files, without I/O: one file, and several files merged.
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// PEM text, or the path of a file with such text; neither if the kubeconfig has no such entry.
+class kube_pem {
+ public:
+  std::string path;    ///< absolute, unless the kubeconfig's own path is relative
+  secret_string text;  ///< from a `*-data` entry, decoded; it has priority over `path`
+
+  bool given() const noexcept { return !path.empty() || !text.empty(); }
+};
+
+/// An entry of `clusters`.
+class kube_cluster {
+ public:
+  std::string name;
+  std::string where;  ///< the file and the line, for error messages
+  std::string server;
+  std::string server_name;  ///< `tls-server-name`
+  std::string proxy;        ///< `proxy-url`; may contain a password
+  kube_pem authority;
+  bool insecure = false;  ///< `insecure-skip-tls-verify`
+};
+
+/// A program that supplies credentials: the entry `exec` of a user.
+class kube_exec {
+ public:
+  std::string api_version;  ///< `client.authentication.k8s.io/v1` or `.../v1beta1`
+  std::string program;      ///< a name to look up in the PATH, or a path
+  std::vector<std::string> arguments;
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::string hint;            ///< `installHint`: what to do if the program does not exist
+  bool wants_cluster = false;  ///< `provideClusterInfo`
+};
+
+/// An entry of `users`.
+class kube_user {
+ public:
+  std::string name;
+  std::string where;
+  kube_pem certificate;
+  kube_pem key;
+  secret_string token;
+  std::string token_file;
+  std::string login;  ///< `username`
+  secret_string password;
+  std::optional<kube_exec> exec;
+  std::string acts_as;     ///< `as`
+  std::string acts_as_id;  ///< `as-uid`
+  std::vector<std::string> acts_as_groups;
+};
+
+/// An entry of `contexts`.
+class kube_context {
+ public:
+  std::string name;
+  std::string where;
+  std::string cluster;
+  std::string user;
+  std::string namespace_name;
+};
+
+/// The content of one kubeconfig file, or of several files.
+class kubeconfig {
+ public:
+  std::string current_context;
+  std::vector<kube_cluster> clusters;
+  std::vector<kube_user> users;
+  std::vector<kube_context> contexts;
+
+  /// Adds the entries of another file. Entries and a current context that are already there stay as they are, as with
+  /// kubectl.
+  void merge(kubeconfig other) {
+    if (current_context.empty()) current_context = std::move(other.current_context);
+    add_missing(clusters, std::move(other.clusters));
+    add_missing(users, std::move(other.users));
+    add_missing(contexts, std::move(other.contexts));
+  }
+
+  template <class Entry>
+  static const Entry* find(const std::vector<Entry>& entries, std::string_view name) noexcept {
+    for (const Entry& each : entries)
+      if (each.name == name) return &each;
+    return nullptr;
+  }
+
+ private:
+  template <class Entry>
+  static void add_missing(std::vector<Entry>& to, std::vector<Entry> from) {
+    for (Entry& each : from)
+      if (find(to, each.name) == nullptr) to.push_back(std::move(each));
+  }
+};
+
+/// Reads the entries of one kubeconfig file.
+class kubeconfig_reader {
+ public:
+  kubeconfig_reader(std::string_view text, std::string file) : file_(std::move(file)), yaml_(text, file_) {}
+
+  kubeconfig read() {
+    kubeconfig result;
+    const yaml_node root = yaml_.read();
+    if (root.type == yaml_node::kind::null) return result;
+    require(root, yaml_node::kind::map, "the file");
+    const std::string version = text(root, "apiVersion");
+    if (!version.empty() && version != "v1") yaml_.fail(root.find("apiVersion")->line, "apiVersion is not v1");
+    const std::string kind = text(root, "kind");
+    if (!kind.empty() && kind != "Config") yaml_.fail(root.find("kind")->line, "kind is not Config");
+    result.current_context = text(root, "current-context");
+    result.clusters = entries<kube_cluster>(root, "clusters", "cluster");
+    result.users = entries<kube_user>(root, "users", "user");
+    result.contexts = entries<kube_context>(root, "contexts", "context");
+    return result;
+  }
+
+ private:
+  void require(const yaml_node& node, yaml_node::kind type, const std::string& what) const {
+    if (node.type == type) return;
+    const char* const kind = type == yaml_node::kind::map ? " is not a map" : " is not a list";
+    yaml_.fail(node.line, what + kind);
+  }
+
+  const yaml_node* member(const yaml_node& of, std::string_view key) const {
+    const yaml_node* const found = of.find(key);
+    return found == nullptr || found->type == yaml_node::kind::null ? nullptr : found;
+  }
+  std::string text(const yaml_node& of, std::string_view key) const {
+    const yaml_node* const found = member(of, key);
+    if (found == nullptr) return {};
+    return text_of(*found, std::string(key));
+  }
+  std::string text_of(const yaml_node& node, const std::string& what) const {
+    if (node.type != yaml_node::kind::scalar) yaml_.fail(node.line, what + " is not a text");
+    if (node.text.find('\0') != std::string::npos) yaml_.fail(node.line, what + " contains a NUL");
+    return node.text;
+  }
+  bool flag(const yaml_node& of, std::string_view key) const {
+    const yaml_node* const found = member(of, key);
+    if (found == nullptr) return false;
+    const bool yes = !found->quoted && (found->text == "true" || found->text == "True" || found->text == "TRUE");
+    const bool no = !found->quoted && (found->text == "false" || found->text == "False" || found->text == "FALSE");
+    if (!yes && !no) yaml_.fail(found->line, std::string(key) + " is neither true nor false");
+    return yes;
+  }
+  std::vector<std::string> texts(const yaml_node& of, std::string_view key) const {
+    std::vector<std::string> result;
+    const yaml_node* const found = member(of, key);
+    if (found == nullptr) return result;
+    require(*found, yaml_node::kind::list, std::string(key));
+    for (const yaml_node& item : found->items) result.push_back(text_of(item, "an item of " + std::string(key)));
+    return result;
+  }
+  /// Returns a path relative to the folder of the file.
+  std::string path(std::string given) const {
+    const std::size_t slash = file_.rfind('/');
+    if (given.empty() || given.front() == '/' || slash == std::string::npos) return given;
+    return file_.substr(0, slash + 1) + given;
+  }
+  kube_pem pem(const yaml_node& of, const std::string& key) const {
+    kube_pem result;
+    result.path = path(text(of, key));
+    const yaml_node* const data = member(of, key + "-data");
+    if (data == nullptr) return result;
+    std::string encoded = text_of(*data, key + "-data");
+    std::erase_if(encoded, [](char c) { return c == '\n' || c == ' '; });
+    std::optional<bytes> decoded = cofferdam::detail::base64_decode(encoded);
+    cofferdam::detail::wipe(encoded);
+    if (!decoded) yaml_.fail(data->line, key + "-data is not valid base64");
+    result.text = secret_string(std::string(as_text(bytes_view(*decoded))));
+    std::fill(decoded->begin(), decoded->end(), std::byte{0});
+    return result;
+  }
+
+  template <class Entry>
+  std::vector<Entry> entries(const yaml_node& root, const char* list, const char* kind) const {
+    std::vector<Entry> result;
+    const yaml_node* const found = member(root, list);
+    if (found == nullptr) return result;
+    require(*found, yaml_node::kind::list, list);
+    for (const yaml_node& item : found->items) {
+      require(item, yaml_node::kind::map, std::string("an item of ") + list);
+      Entry entry;
+      entry.name = text(item, "name");
+      entry.where = file_ + ", line " + std::to_string(item.line);
+      if (entry.name.empty()) yaml_.fail(item.line, std::string("an item of ") + list + " has no name");
+      if (const yaml_node* const content = member(item, kind)) {
+        require(*content, yaml_node::kind::map, kind);
+        fill(entry, *content);
+      }
+      // kubectl uses the last of two entries with one name.
+      std::erase_if(result, [&](const Entry& each) { return each.name == entry.name; });
+      result.push_back(std::move(entry));
+    }
+    return result;
+  }
+
+  void fill(kube_cluster& cluster, const yaml_node& node) const {
+    cluster.server = text(node, "server");
+    cluster.server_name = text(node, "tls-server-name");
+    cluster.proxy = text(node, "proxy-url");
+    cluster.authority = pem(node, "certificate-authority");
+    cluster.insecure = flag(node, "insecure-skip-tls-verify");
+  }
+
+  void fill(kube_context& context, const yaml_node& node) const {
+    context.cluster = text(node, "cluster");
+    context.user = text(node, "user");
+    context.namespace_name = text(node, "namespace");
+  }
+
+  void fill(kube_user& user, const yaml_node& node) const {
+    user.certificate = pem(node, "client-certificate");
+    user.key = pem(node, "client-key");
+    user.token = secret_string(text(node, "token"));
+    user.token_file = path(text(node, "tokenFile"));
+    user.login = text(node, "username");
+    user.password = secret_string(text(node, "password"));
+    user.acts_as = text(node, "as");
+    user.acts_as_id = text(node, "as-uid");
+    user.acts_as_groups = texts(node, "as-groups");
+    if (const yaml_node* const extra = member(node, "as-user-extra"))
+      yaml_.fail(extra->line, "as-user-extra is not supported");
+    if (const yaml_node* const old = member(node, "auth-provider"))
+      yaml_.fail(old->line, "auth-provider is not supported, because kubectl removed it in 1.26; use an exec plugin");
+    if (const yaml_node* const exec = member(node, "exec")) {
+      require(*exec, yaml_node::kind::map, "exec");
+      user.exec = read_exec(*exec);
+    }
+    if (user.certificate.given() != user.key.given())
+      yaml_.fail(node.line, "the user has only one of client-certificate and client-key; both are needed");
+  }
+
+  kube_exec read_exec(const yaml_node& node) const {
+    kube_exec exec;
+    exec.api_version = text(node, "apiVersion");
+    if (exec.api_version != "client.authentication.k8s.io/v1" &&
+        exec.api_version != "client.authentication.k8s.io/v1beta1")
+      yaml_.fail(node.line,
+                 "the apiVersion of exec is not client.authentication.k8s.io/v1 or v1beta1; update the "
+                 "program that wrote this file");
+    exec.program = text(node, "command");
+    if (exec.program.empty()) yaml_.fail(node.line, "exec has no command");
+    if (exec.program.find('/') != std::string::npos) exec.program = path(std::move(exec.program));
+    exec.arguments = texts(node, "args");
+    exec.hint = text(node, "installHint");
+    exec.wants_cluster = flag(node, "provideClusterInfo");
+    const std::string mode = text(node, "interactiveMode");
+    if (mode == "Always")
+      yaml_.fail(node.line, "exec needs a terminal (interactiveMode: Always), which this program does not offer");
+    if (!mode.empty() && mode != "Never" && mode != "IfAvailable")
+      yaml_.fail(node.line, "interactiveMode is not Never, IfAvailable or Always");
+    if (const yaml_node* const variables = member(node, "env")) {
+      require(*variables, yaml_node::kind::list, "env");
+      for (const yaml_node& item : variables->items) {
+        require(item, yaml_node::kind::map, "an item of env");
+        const std::string name = text(item, "name");
+        if (name.empty() || name.find('=') != std::string::npos)
+          yaml_.fail(item.line, "a variable of env has no valid name");
+        exec.variables.emplace_back(name, text(item, "value"));
+      }
+    }
+    return exec;
+  }
+
+  std::string file_;
+  yaml_reader yaml_;
+};
+
+/// Reads one kubeconfig file, in YAML or JSON.
+/// \param file  the path of the file. Relative paths in the file are relative to its folder.
+/// \throws      error{exec_errc::invalid_argument} with the file and the line. The message contains no secret.
+/// \par Source  kubectl's documentation, "Organizing Cluster Access Using kubeconfig Files".
+inline kubeconfig read_kubeconfig(std::string_view text, std::string file) {
+  return kubeconfig_reader(text, std::move(file)).read();
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+
+// ---- cofferdam/backends/kubernetes/detail/cluster_access.hpp ----
+
+
+#include <boost/url/parse.hpp>
+#include <boost/url/scheme.hpp>
+#include <boost/url/url_view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// The surroundings in which kubeconfig files are looked for.
+class kube_surroundings {
+ public:
+  std::vector<std::string> variables;  ///< environment variables, each as "NAME=value"
+  /// The folder with the credentials of a pod.
+  std::string pod_folder = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+  /// Returns the surroundings of this process.
+  static kube_surroundings of_this_process() {
+    kube_surroundings around;
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry)
+      around.variables.emplace_back(*entry);
+    return around;
+  }
+
+  /// Returns the value of a variable; empty if it is not set.
+  std::string value(std::string_view name) const {
+    for (const std::string& each : variables)
+      if (each.size() > name.size() && each[name.size()] == '=' && each.starts_with(name))
+        return each.substr(name.size() + 1);
+    return {};
+  }
+};
+
+/// The API server of a cluster, and the user with whom to speak to it. It holds no connection.
+class cluster_access {
+ public:
+  std::string context;  ///< the name of the context; "in-cluster" in a pod
+  std::string host;     ///< a name, or an IP address without brackets
+  std::uint16_t port = 443;
+  std::string base_path;  ///< the path of the server's URL, without a slash at its end; usually empty
+  std::string namespace_name = "default";
+  bool is_plain = false;  ///< http instead of https; only on loopback
+  kube_cluster cluster;
+  kube_user user;
+  std::vector<std::string> variables;  ///< for an exec plugin, and for HTTPS_PROXY
+
+  /// Returns the URL of the API server.
+  std::string url() const {
+    const std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
+    return (is_plain ? "http://" : "https://") + shown + ":" + std::to_string(port) + base_path;
+  }
+};
+
+/// Returns the content of a file of at most 4 MiB; no value if the file does not exist. Blocks while it reads.
+/// \throws error{exec_errc::provider_failed} if the file cannot be read.
+inline std::optional<std::string> read_kube_file(const std::string& path) {
+  try {
+    cofferdam::detail::file_reader reader = cofferdam::detail::file_reader::open_host(path);
+    const bytes content = reader.read_rest(yaml_reader::max_size);
+    return std::string(as_text(bytes_view(content)));
+  } catch (const error& failure) {
+    if (failure.code() == exec_errc::not_found || failure.code() == exec_errc::not_a_directory) return std::nullopt;
+    throw error(exec_errc::provider_failed, std::string("kubernetes: ") + failure.what(), failure.cause());
+  }
+}
+
+/// The search behind `find_cluster`.
+class cluster_finder {
+ public:
+  cluster_finder(const kube_surroundings& around, const cluster_choice& choice) : around_(around), choice_(choice) {}
+
+  cluster_access find() {
+    const bool any = load();
+    if (!any && choice_.context().empty() && !around_.value("KUBERNETES_SERVICE_HOST").empty()) return in_pod();
+    if (!any) throw lost("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file");
+    const std::string name = choice_.context().empty() ? config_.current_context : choice_.context();
+    if (name.empty()) throw lost("no context is chosen: run kubectl config use-context NAME, or name one");
+    const kube_context* const context = kubeconfig::find(config_.contexts, name);
+    if (context == nullptr) throw lost("there is no context " + quoted(name));
+    const kube_cluster* const cluster = kubeconfig::find(config_.clusters, context->cluster);
+    if (cluster == nullptr)
+      throw lost("the context " + quoted(name) + " (" + context->where + ") names the cluster " +
+                 quoted(context->cluster) + ", which does not exist");
+    cluster_access access;
+    if (!context->user.empty()) {
+      const kube_user* const user = kubeconfig::find(config_.users, context->user);
+      if (user == nullptr)
+        throw lost("the context " + quoted(name) + " (" + context->where + ") names the user " + quoted(context->user) +
+                   ", which does not exist");
+      access.user = *user;
+    }
+    access.context = name;
+    access.cluster = *cluster;
+    if (!context->namespace_name.empty()) access.namespace_name = context->namespace_name;
+    complete(access);
+    return access;
+  }
+
+ private:
+  static std::string quoted(std::string_view name) { return "\"" + one_line(name, 100) + "\""; }
+
+  error lost(const std::string& what) const {
+    std::string text = "kubernetes: " + what + "; tried";
+    for (std::size_t i = 0; i < tried_.size(); ++i) text += (i == 0 ? " " : ", ") + tried_[i];
+    return error(exec_errc::provider_failed, text);
+  }
+
+  /// Reads the files. Returns false if none exists.
+  bool load() {
+    if (!choice_.kubeconfig().empty()) {
+      if (!add(choice_.kubeconfig())) throw lost("the kubeconfig " + quoted(choice_.kubeconfig()) + " does not exist");
+      return true;
+    }
+    bool any = false;
+    std::string list = around_.value("KUBECONFIG");
+    if (list.empty()) {
+      tried_.emplace_back("KUBECONFIG (not set)");
+      const std::string home = around_.value("HOME");
+      if (!home.empty()) any = add(home + "/.kube/config");
+    }
+    while (!list.empty()) {
+      const std::size_t colon = list.find(':');
+      const std::string path = list.substr(0, colon);
+      list = colon == std::string::npos ? std::string() : list.substr(colon + 1);
+      if (!path.empty()) any = add(path) || any;
+    }
+    if (!any) tried_.emplace_back("the pod's own cluster (KUBERNETES_SERVICE_HOST is not set)");
+    return any;
+  }
+  bool add(const std::string& path) {
+    std::optional<std::string> text = read_kube_file(path);
+    tried_.push_back(cofferdam::detail::shown_path(path) + (text ? "" : " (does not exist)"));
+    if (!text) return false;
+    config_.merge(read_kubeconfig(*text, path));
+    cofferdam::detail::wipe(*text);
+    return true;
+  }
+
+  cluster_access in_pod() const {
+    cluster_access access;
+    access.context = "in-cluster";
+    std::string host = around_.value("KUBERNETES_SERVICE_HOST");
+    if (host.find(':') != std::string::npos) host = "[" + host + "]";
+    const std::string port = around_.value("KUBERNETES_SERVICE_PORT");
+    access.cluster.where = "KUBERNETES_SERVICE_HOST";
+    access.cluster.server = "https://" + host + (port.empty() ? "" : ":" + port);
+    access.cluster.authority.path = around_.pod_folder + "/ca.crt";
+    access.user.token_file = around_.pod_folder + "/token";
+    access.user.where = access.user.token_file;
+    const std::optional<std::string> name = read_kube_file(around_.pod_folder + "/namespace");
+    if (name && !name->empty()) access.namespace_name = *name;
+    complete(access);
+    return access;
+  }
+
+  /// Checks the server's URL, and sets what follows from it.
+  void complete(cluster_access& access) const {
+    if (!choice_.namespace_name().empty()) access.namespace_name = choice_.namespace_name();
+    access.variables = around_.variables;
+    const kube_cluster& cluster = access.cluster;
+    const auto wrong = [&cluster](const std::string& why) {
+      return error(exec_errc::invalid_argument, cluster.where + ": the server " + quoted(cluster.server) + why);
+    };
+    // As kubectl does, a server without a scheme is a host, reached by TLS.
+    const std::string& given = cluster.server;
+    if (given.empty()) throw wrong(" is missing");
+    const std::string whole = given.find("://") == std::string::npos ? "https://" + given : given;
+    const auto parsed = boost::urls::parse_uri(whole);
+    if (!parsed || parsed->encoded_host().empty()) throw wrong(" is not a URL such as https://host:6443");
+    const boost::urls::url_view& url = *parsed;
+    if (url.has_userinfo() || url.has_query() || url.has_fragment())
+      throw wrong(" contains more than a host, a port and a path");
+    if (url.scheme_id() != boost::urls::scheme::https && url.scheme_id() != boost::urls::scheme::http)
+      throw wrong(" has a scheme other than https");
+    access.is_plain = url.scheme_id() == boost::urls::scheme::http;
+    access.host = url.host_address();
+    access.port = access.is_plain ? 80 : 443;
+    if (url.has_port()) {
+      if (url.port_number() == 0) throw wrong(" has an invalid port");
+      access.port = url.port_number();
+    }
+    access.base_path = url.encoded_path();
+    while (access.base_path.ends_with('/')) access.base_path.pop_back();
+    if (access.is_plain && access.host != "localhost" && access.host != "127.0.0.1" && access.host != "::1")
+      throw wrong(" is reached without TLS; only a server on this machine may be");
+    if (cluster.insecure && !choice_.allows_insecure())
+      throw error(exec_errc::invalid_argument,
+                  cluster.where +
+                      ": insecure-skip-tls-verify is refused, because anybody on the way could read and "
+                      "change everything; set certificate-authority, or call allow_insecure()");
+    if (cluster.insecure && cluster.authority.given())
+      throw error(exec_errc::invalid_argument,
+                  cluster.where + ": insecure-skip-tls-verify and certificate-authority exclude each other");
+  }
+
+  const kube_surroundings& around_;
+  const cluster_choice& choice_;
+  kubeconfig config_;
+  std::vector<std::string> tried_;
+};
+
+/// Finds the cluster that kubectl would use, without connecting. Reads the kubeconfig file of `choice`, or the files of
+/// KUBECONFIG (separated by colons; missing ones are ignored), or ~/.kube/config. If none of these exists, uses the
+/// credentials of the pod in which this program runs. Blocks while it reads.
+/// \throws error{exec_errc::invalid_argument} for an invalid entry, with the file and the line;
+///         error{exec_errc::provider_failed} if a context, cluster or user does not exist; the message has the files
+///         that were tried.
+inline cluster_access find_cluster(const kube_surroundings& around, const cluster_choice& choice = cluster_choice()) {
+  return cluster_finder(around, choice).find();
+}
+
+/// Makes a connector to the API server. Blocks while it reads the file of the certificate authority.
+///
+/// The proxy is that of `proxy-url`, otherwise that of HTTPS_PROXY and NO_PROXY. Only `http://` proxies are supported,
+/// and none is used for a server on this machine.
+/// \param certificate  the client certificate in PEM form; empty for none.
+/// \param key          the private key of the certificate.
+inline cofferdam::detail::connector cluster_connector(const cluster_access& access, const secret_string& certificate,
+                                                      const secret_string& key) {
+  if (access.is_plain) return cofferdam::detail::tcp_connector(access.host, access.port);
+  tls_settings settings;
+  const kube_cluster& cluster = access.cluster;
+  if (!cluster.authority.text.empty()) {
+    settings.trust(std::string(cluster.authority.text.reveal()));
+  } else if (!cluster.authority.path.empty()) {
+    settings.trust_file(cluster.authority.path);
+  }
+  if (!certificate.empty()) settings.certificate(std::string(certificate.reveal()), std::string(key.reveal()));
+  if (!cluster.server_name.empty()) settings.server_name(cluster.server_name);
+  if (cluster.insecure) settings.insecure_without_verification();
+  if (!cluster.proxy.empty()) {
+    settings.through(proxy_rules(cluster.proxy, "", cluster.where + ": proxy-url"));
+  } else {
+    const kube_surroundings around{access.variables, ""};
+    const auto either = [&around](const char* upper, const char* lower) {
+      const std::string value = around.value(upper);
+      return value.empty() ? around.value(lower) : value;
+    };
+    settings.through(proxy_rules(either("HTTPS_PROXY", "https_proxy"), either("NO_PROXY", "no_proxy")));
+  }
+  return cofferdam::detail::tls_connector(access.host, access.port, settings);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+
+// ---- cofferdam/backends/kubernetes/detail/credentials.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// What a request needs so that the API server knows its user. A value; copies share the secrets.
+class kube_credentials {
+ public:
+  secret_string authorization;  ///< the value of the field `Authorization`; empty if a certificate is enough
+  secret_string certificate;    ///< the client certificate in PEM form; empty for none
+  secret_string key;
+  std::optional<std::chrono::system_clock::time_point> expiry;
+
+  /// Adds the credentials and the user to act as to a request. The certificate belongs to the connection instead; see
+  /// `cluster_connector`.
+  void apply(http_request& request, const kube_user& user) const {
+    if (!authorization.empty()) request.secret_field("Authorization", authorization);
+    if (!user.acts_as.empty()) request.field("Impersonate-User", user.acts_as);
+    if (!user.acts_as_id.empty()) request.field("Impersonate-Uid", user.acts_as_id);
+    for (const std::string& group : user.acts_as_groups) request.field("Impersonate-Group", group);
+  }
+};
+
+/// Parses a time in the form of RFC 3339, such as `2026-03-01T12:30:00Z`; no value if it has another form. Fractions of
+/// a second are dropped.
+inline std::optional<std::chrono::system_clock::time_point> parse_kube_time(std::string_view text) {
+  const auto number = [&text](std::size_t at, std::size_t size) {
+    int value = 0;
+    for (std::size_t i = at; i < at + size; ++i) {
+      if (i >= text.size() || text[i] < '0' || text[i] > '9') return -1;
+      value = 10 * value + (text[i] - '0');
+    }
+    return value;
+  };
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' || (text[10] != 'T' && text[10] != 't') || text[13] != ':' ||
+      text[16] != ':')
+    return std::nullopt;
+  std::tm when{};
+  when.tm_year = number(0, 4) - 1900;
+  when.tm_mon = number(5, 2) - 1;
+  when.tm_mday = number(8, 2);
+  when.tm_hour = number(11, 2);
+  when.tm_min = number(14, 2);
+  when.tm_sec = number(17, 2);
+  if (when.tm_year < 0 || when.tm_mon < 0 || when.tm_mon > 11 || when.tm_mday < 1 || when.tm_mday > 31 ||
+      when.tm_hour < 0 || when.tm_hour > 23 || when.tm_min < 0 || when.tm_min > 59 || when.tm_sec < 0 ||
+      when.tm_sec > 60)
+    return std::nullopt;
+  std::size_t at = 19;
+  if (text[at] == '.') {
+    const std::size_t begin = ++at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    if (at == begin) return std::nullopt;
+  }
+  std::chrono::seconds offset(0);
+  const std::string_view zone = text.substr(at);
+  if (zone != "Z" && zone != "z") {
+    if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':') return std::nullopt;
+    const int hours = number(at + 1, 2);
+    const int minutes = number(at + 4, 2);
+    if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return std::nullopt;
+    offset = std::chrono::hours(hours) + std::chrono::minutes(minutes);
+    if (zone[0] == '-') offset = -offset;
+  }
+  return std::chrono::system_clock::from_time_t(timegm(&when)) - offset;
+}
+
+/// Reads the output of an exec plugin.
+/// \param who  the plugin, for error messages.
+/// \throws error{exec_errc::provider_failed}; the message contains nothing of the output, which has secrets.
+inline kube_credentials read_exec_credential(std::string_view output, const kube_exec& exec, const std::string& who) {
+  const auto wrong = [&who](const std::string& what) { return error(exec_errc::provider_failed, who + what); };
+  const boost::json::object answer =
+      cofferdam::detail::parse_object(output, exec_errc::provider_failed, who + ": its output");
+  if (cofferdam::detail::text_at(answer, "kind") != "ExecCredential")
+    throw wrong(": its output is not an ExecCredential");
+  if (cofferdam::detail::text_at(answer, "apiVersion") != exec.api_version)
+    throw wrong(": its output has another apiVersion than the kubeconfig (" + one_line(exec.api_version, 60) + ")");
+  const boost::json::object* const status = cofferdam::detail::object_at(answer, "status");
+  if (status == nullptr) throw wrong(": its output has no status");
+  kube_credentials result;
+  std::string token(cofferdam::detail::text_at(*status, "token"));
+  if (!token.empty()) result.authorization = secret_string("Bearer " + token);
+  cofferdam::detail::wipe(token);
+  result.certificate = secret_string(std::string(cofferdam::detail::text_at(*status, "clientCertificateData")));
+  result.key = secret_string(std::string(cofferdam::detail::text_at(*status, "clientKeyData")));
+  if (result.certificate.empty() != result.key.empty())
+    throw wrong(": its output has only one of clientCertificateData and clientKeyData");
+  if (result.authorization.empty() && result.certificate.empty())
+    throw wrong(": its output has neither a token nor a certificate");
+  if (const std::string_view expiry = cofferdam::detail::text_at(*status, "expirationTimestamp"); !expiry.empty()) {
+    result.expiry = parse_kube_time(expiry);
+    if (!result.expiry) throw wrong(": expirationTimestamp is not a time of RFC 3339");
+  }
+  return result;
+}
+
+/// Returns the value of KUBERNETES_EXEC_INFO for an exec plugin.
+inline std::string exec_info(const kube_exec& exec, const cluster_access& access) {
+  boost::json::object spec;
+  spec["interactive"] = false;
+  if (exec.wants_cluster) {
+    boost::json::object cluster;
+    cluster["server"] = access.cluster.server;
+    if (!access.cluster.server_name.empty()) cluster["tls-server-name"] = access.cluster.server_name;
+    if (access.cluster.insecure) cluster["insecure-skip-tls-verify"] = true;
+    std::string authority(access.cluster.authority.text.reveal());
+    if (authority.empty() && !access.cluster.authority.path.empty())
+      authority = read_kube_file(access.cluster.authority.path).value_or("");
+    if (!authority.empty())
+      cluster["certificate-authority-data"] = cofferdam::detail::base64_encode(as_bytes(std::string_view(authority)));
+    if (!access.cluster.proxy.empty()) cluster["proxy-url"] = access.cluster.proxy;
+    spec["cluster"] = std::move(cluster);
+  }
+  boost::json::object info;
+  info["apiVersion"] = exec.api_version;
+  info["kind"] = "ExecCredential";
+  info["spec"] = std::move(spec);
+  return boost::json::serialize(info);
+}
+
+/// Supplies the credentials of a user, and renews them: a token file is read again each minute, and an exec plugin runs
+/// again when its credentials expire or were rejected. Requests that need the plugin at the same time share one run.
+/// \par Errors    error{exec_errc::provider_failed} with the file or the plugin, and with what to do.
+/// \par Cancellation  terminal: ends the plugin; throws error{exec_errc::cancelled}.
+/// \par Lifetime  destroy the object while no call is under way.
+/// \par Threads   one executor, on which the callers run, too.
+class credential_source {
+ public:
+  using clock = std::chrono::system_clock;
+
+  /// The time after which a token file is read again.
+  static constexpr std::chrono::seconds file_age{60};
+  /// Credentials are renewed this long before they expire, because a request takes time, too.
+  static constexpr std::chrono::seconds margin{10};
+  /// The time limit of an exec plugin.
+  static constexpr std::chrono::seconds plugin_limit{60};
+
+  /// \param access  kept by the caller as long as this object.
+  credential_source(asio::any_io_executor executor, const cluster_access& access)
+      : executor_(executor), access_(access), turn_(std::move(executor), 1) {}
+
+  /// Returns valid credentials.
+  awaitable<kube_credentials> current() {
+    if (!is_fresh()) {
+      co_await turn_.acquire(1, "getting the credentials of a cluster");
+      const cofferdam::detail::held_permits held(turn_, 1);
+      if (!is_fresh()) co_await renew();
+    }
+    co_return *known_;
+  }
+
+  /// Forgets credentials that the API server has rejected (status 401). The next call of `current` gets new ones.
+  void reject() noexcept { known_.reset(); }
+
+  /// Replaces the clock, for tests.
+  void now(clock::time_point (*function)()) noexcept { now_ = function; }
+
+ private:
+  bool is_fresh() const {
+    if (!known_) return false;
+    if (renewed_ && now_() >= *renewed_ + file_age) return false;
+    return !known_->expiry || now_() < *known_->expiry - margin;
+  }
+
+  awaitable<void> renew() {
+    const kube_user& user = access_.user;
+    kube_credentials fresh;
+    renewed_.reset();
+    if (user.exec) {
+      kube_credentials supplied = co_await run_plugin(*user.exec);
+      fresh = std::move(supplied);
+    } else {
+      fresh.certificate = load(user.certificate, user.where);
+      fresh.key = load(user.key, user.where);
+    }
+    if (!user.exec && !user.token_file.empty()) {
+      fresh.authorization = from_file(user);
+      renewed_ = now_();
+    } else if (!user.token.empty()) {
+      fresh.authorization = secret_string("Bearer " + std::string(user.token.reveal()));
+    } else if (!user.login.empty()) {
+      const std::string pair = user.login + ":" + std::string(user.password.reveal());
+      fresh.authorization =
+          secret_string("Basic " + cofferdam::detail::base64_encode(as_bytes(std::string_view(pair))));
+    }
+    known_ = std::move(fresh);
+  }
+
+  static secret_string load(const kube_pem& pem, const std::string& where) {
+    if (!pem.text.empty() || pem.path.empty()) return pem.text;
+    std::optional<std::string> text = read_kube_file(pem.path);
+    if (!text)
+      throw error(exec_errc::provider_failed,
+                  "kubernetes: " + where + ": the file " + cofferdam::detail::shown_path(pem.path) + " does not exist");
+    return secret_string(std::move(*text));
+  }
+
+  static secret_string from_file(const kube_user& user) {
+    std::optional<std::string> text = read_kube_file(user.token_file);
+    std::string_view token = text ? std::string_view(*text) : user.token.reveal();
+    while (!token.empty() && std::string_view(" \t\r\n").find(token.back()) != std::string_view::npos)
+      token.remove_suffix(1);
+    if (token.empty())
+      throw error(exec_errc::provider_failed, "kubernetes: " + user.where + ": the token file " +
+                                                  cofferdam::detail::shown_path(user.token_file) +
+                                                  (text ? " is empty" : " does not exist"));
+    secret_string result("Bearer " + std::string(token));
+    if (text) cofferdam::detail::wipe(*text);
+    return result;
+  }
+
+  awaitable<kube_credentials> run_plugin(const kube_exec& exec) {
+    const std::string who =
+        "kubernetes: the credential plugin \"" + one_line(exec.program, 100) + "\" (" + access_.user.where + ")";
+    std::vector<std::string> words{exec.program};
+    words.insert(words.end(), exec.arguments.begin(), exec.arguments.end());
+    command ask = argv(std::move(words));
+    ask.timeout(plugin_limit).keep_output(std::size_t{1} << 20U);
+    for (const auto& [name, value] : exec.variables) ask.variable(name, value);
+    ask.variable("KUBERNETES_EXEC_INFO", exec_info(exec, access_));
+    spawn_request request = request_for(ask, "/bin/sh", access_.variables);
+    child_processes children(executor_);
+    command_result result = co_await children.run(std::move(ask), std::move(request));
+    co_await children.close();
+    if (result.kind() == error_kind::execution_error)
+      throw error(exec_errc::provider_failed,
+                  who + " cannot be started: " + result.reason() +
+                      (exec.hint.empty() ? std::string("; install it") : "; " + one_line(exec.hint, 400)),
+                  result.cause());
+    if (result.kind() == error_kind::timeout)
+      throw error(exec_errc::provider_failed,
+                  who + " did not end within a minute; it may be waiting for keyboard input");
+    if (result.exit_code() != 0)
+      throw error(exec_errc::provider_failed, who + " failed: " + one_line(result.err().text(), 400));
+    const std::string output(result.out().text());
+    co_return read_exec_credential(output, exec, who);
+  }
+
+  asio::any_io_executor executor_;
+  const cluster_access& access_;
+  cofferdam::detail::async_semaphore turn_;
+  std::optional<kube_credentials> known_;
+  std::optional<clock::time_point> renewed_;  // the time at which a token file was read
+  clock::time_point (*now_)() = &clock::now;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+
+// ---- cofferdam/detail/net/websocket_settings.hpp ----
+
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The settings of one WebSocket.
+class websocket_settings {
+ public:
+  websocket_settings() = default;
+
+  /// Sets the name of the peer for error messages. Default "the WebSocket".
+  websocket_settings& peer(std::string name) {
+    peer_ = std::move(name);
+    return *this;
+  }
+  /// Sets the time of silence after which a ping is sent. If nothing arrives for the same time after the ping, although
+  /// a read is waiting, the connection is lost. Default 30 s, because load balancers cut idle connections, some after
+  /// 60 s.
+  /// \param interval  more than zero; no value means no pings.
+  websocket_settings& heartbeat(std::optional<std::chrono::milliseconds> interval) {
+    if (interval && *interval <= std::chrono::milliseconds::zero())
+      throw error(exec_errc::invalid_argument, "websocket_settings: the heartbeat's interval must be longer than zero");
+    heartbeat_ = interval;
+    return *this;
+  }
+  /// Sets the maximum size of a received message in bytes. A longer message is error{exec_errc::too_large}. Default: no
+  /// limit, because messages are read in pieces.
+  websocket_settings& max_message(std::uint64_t max_bytes) {
+    max_message_ = max_bytes;
+    return *this;
+  }
+  /// Sets the time that `websocket::close` waits for the peer at most. Default 2 s; more than zero.
+  websocket_settings& close_limit(std::chrono::milliseconds limit) {
+    if (limit <= std::chrono::milliseconds::zero())
+      throw error(exec_errc::invalid_argument, "websocket_settings: the limit for closing must be longer than zero");
+    close_limit_ = limit;
+    return *this;
+  }
+
+  const std::string& peer() const noexcept { return peer_; }
+  std::optional<std::chrono::milliseconds> heartbeat() const noexcept { return heartbeat_; }
+  std::uint64_t max_message() const noexcept { return max_message_; }
+  std::chrono::milliseconds close_limit() const noexcept { return close_limit_; }
+
+ private:
+  std::string peer_ = "the WebSocket";
+  std::optional<std::chrono::milliseconds> heartbeat_ = std::chrono::milliseconds(30'000);
+  std::uint64_t max_message_ = std::numeric_limits<std::uint64_t>::max();
+  std::chrono::milliseconds close_limit_{2'000};
+};
+
+/// A piece of a received message, or the end of the WebSocket.
+class websocket_piece {
+ public:
+  /// The bytes of the piece, valid until the next call of `websocket::read`; may be empty if `ends` is true.
+  bytes_view data;
+  bool begins = false;   ///< the piece is the first of its message
+  bool ends = false;     ///< the piece is the last of its message
+  bool is_text = false;  ///< the message is text rather than binary; the text is not checked to be UTF-8
+  bool closed = false;   ///< the peer has ended the WebSocket in order; there is no data
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/websocket.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+class websocket_state;
+
+/// The type of a message that is sent.
+enum class websocket_message { binary, text };
+
+/// The client's end of a WebSocket.
+///
+/// One `read` and several `write` may be under way at once. Messages are written in the order of the calls. A helper
+/// coroutine on the same executor answers pings, sends the heartbeat, and ends within `close` or soon after the
+/// destructor. Pings are answered only while the caller reads. The timer of the heartbeat keeps `io_context::run` from
+/// returning, until the WebSocket is closed or destroyed.
+/// \par Errors    error{exec_errc::io_error} with the name of the peer. `cause()` is net_errc::connection_lost or
+///                net_errc::truncated if the connection ends without a close frame, net_errc::timed_out if the
+///                heartbeat gets no answer, net_errc::malformed for a violation of the protocol, or the system's error
+///                code. After an error other than a cancelled `read`, every later call throws the same error.
+/// \par Lifetime  the destructor closes the connection without a close frame. Destroy the object while no operation is
+///                under way, and before the executor's context. It may be moved at any time.
+/// \par Threads   one executor, on which the calling coroutines run, too: a strand, if the context has several threads.
+/// \par Source    RFC 6455, without extensions.
+class websocket {
+ public:
+  /// Constructs an object without a connection. Every operation throws error{exec_errc::invalid_argument}, except
+  /// `close`, which does nothing.
+  websocket() = default;
+  /// Takes over a stream whose handshake is complete, and starts the helper coroutine. `open_websocket` does both.
+  /// \param executor  the executor of `stream`.
+  /// \param protocol  the subprotocol that the server has chosen.
+  websocket(const asio::any_io_executor& executor, byte_stream stream, std::string protocol,
+            const websocket_settings& settings);
+  websocket(websocket&&) noexcept = default;
+  websocket& operator=(websocket&& other) noexcept;
+  ~websocket();
+
+  /// Returns true if the object has a connection, open or closed.
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// Returns the subprotocol that the server has chosen; empty if none was offered.
+  const std::string& protocol() const;
+  /// Returns the code of the peer's close frame; 1005 if it had none. Valid after `read` has returned `closed`.
+  std::uint16_t close_code() const;
+  /// Returns the text of the peer's close frame, at most 123 bytes. Untrusted. Valid after `read` has returned
+  /// `closed`.
+  const std::string& close_reason() const;
+
+  /// Reads the next piece of a message. Data is read from the network only during calls (back-pressure).
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}; no byte is lost, and the WebSocket stays usable.
+  awaitable<websocket_piece> read();
+
+  /// Sends one message in one frame: `first`, followed by `rest`. A short prefix, such as the number of a channel,
+  /// therefore needs no copy.
+  /// \param kind   binary or text. Text must be UTF-8.
+  /// \param first  kept by the caller until the awaitable completes; may be empty.
+  /// \param rest   as `first`.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}. If a part of the frame was sent, the connection
+  ///                    is closed, because no other frame can follow.
+  awaitable<void> write(websocket_message kind, bytes_view first, bytes_view rest = {});
+
+  /// Sends a close frame, waits for the peer's, and closes the connection. Received messages are discarded. Does not
+  /// throw if the peer is gone or too slow (`websocket_settings::close_limit`): the connection is closed in any case. A
+  /// second call does nothing.
+  /// \param code  the status code that the peer gets, for example 1000 (normal).
+  /// \par Cancellation  terminal: the connection is closed without waiting for the peer.
+  awaitable<void> close(std::uint16_t code = 1000);
+
+ private:
+  websocket_state& get() const;
+
+  std::shared_ptr<websocket_state> state_;
+};
+
+/// The result of a request to open a WebSocket.
+class websocket_opening {
+ public:
+  websocket_opening() = default;
+  websocket_opening(http_response answer, websocket socket) : answer_(std::move(answer)), socket_(std::move(socket)) {}
+
+  /// Returns true if the WebSocket is open. If not, `answer()` has the server's whole response; see
+  /// `websocket_refusal`.
+  bool opened() const noexcept { return static_cast<bool>(socket_); }
+  const http_response& answer() const noexcept { return answer_; }
+  websocket& socket() noexcept { return socket_; }
+
+ private:
+  http_response answer_;
+  websocket socket_;
+};
+
+/// Opens a WebSocket on a new connection of a client.
+/// \param client     kept by the caller until the awaitable completes. The WebSocket does not need it afterwards.
+/// \param request    a GET request. The fields of the handshake are added.
+/// \param protocols  the subprotocols to offer, the preferred one first; may be empty.
+/// \param limits     the limits of the handshake; `limits.body()` is the maximum size of a refusal's body.
+/// \throws           error{exec_errc::io_error} if the connection fails; with net_errc::malformed if the answer is no
+///                   valid handshake, and with net_errc::upgrade_refused if the server has chosen no subprotocol. A
+///                   refusal by an HTTP status is returned, not thrown.
+/// \par Cancellation  terminal: closes the connection.
+awaitable<websocket_opening> open_websocket(http_client& client, http_request request,
+                                            std::vector<std::string> protocols, websocket_settings settings,
+                                            http_limits limits);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/backends/kubernetes/detail/api_client.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// A client of a cluster's API server. It adds the credentials to each request. If the server rejects them (status
+/// 401) and they can be renewed, it renews them and sends the request once more.
+/// \par Errors    those of `http_client`, `credential_source` and `open_websocket`. A response with an error status is
+///                returned, not thrown.
+/// \par Lifetime  destroy the object while no call is under way, or close it first. It cannot be moved.
+/// \par Threads   one executor, on which the callers run, too.
+class api_client {
+ public:
+  api_client(const asio::any_io_executor& executor, cluster_access access)
+      : executor_(executor), access_(std::move(access)), source_(executor, access_) {}
+  api_client(const api_client&) = delete;
+  api_client& operator=(const api_client&) = delete;
+
+  const cluster_access& access() const noexcept { return access_; }
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Makes a request for a path of the API, such as `/api/v1/namespaces/default/pods`.
+  http_request make(std::string method, const std::string& path) const {
+    return http_request(std::move(method), access_.base_path + path);
+  }
+
+  /// Sends a request and returns the whole response.
+  awaitable<http_response> request(http_request what) {
+    return request(std::move(what), cofferdam::detail::http_limits());
+  }
+  awaitable<http_response> request(http_request what, cofferdam::detail::http_limits limits) {
+    for (bool again = false;; again = true) {
+      http_request copy = what;
+      const std::shared_ptr<cofferdam::detail::http_client> client = co_await prepare(copy);
+      http_response answer = co_await client->request(std::move(copy), limits);
+      if (!rejected(answer.status(), again)) co_return answer;
+    }
+  }
+
+  /// Sends a request and returns the response as soon as its head has arrived: for watches and logs. Set
+  /// `limits.idle(std::nullopt)` for a watch.
+  awaitable<cofferdam::detail::http_exchange> send(http_request what, cofferdam::detail::http_limits limits) {
+    for (bool again = false;; again = true) {
+      http_request copy = what;
+      const std::shared_ptr<cofferdam::detail::http_client> client = co_await prepare(copy);
+      cofferdam::detail::http_exchange answer = co_await client->send(std::move(copy), limits);
+      if (!rejected(answer.status(), again)) co_return answer;
+    }
+  }
+
+  /// Opens a WebSocket, such as that of a pod's exec.
+  awaitable<cofferdam::detail::websocket_opening> open(http_request what, std::vector<std::string> protocols,
+                                                       cofferdam::detail::websocket_settings settings) {
+    for (bool again = false;; again = true) {
+      http_request copy = what;
+      const std::shared_ptr<cofferdam::detail::http_client> client = co_await prepare(copy);
+      cofferdam::detail::websocket_opening opening = co_await cofferdam::detail::open_websocket(
+          *client, std::move(copy), protocols, settings, cofferdam::detail::http_limits());
+      if (opening.opened() || !rejected(opening.answer().status(), again)) co_return opening;
+    }
+  }
+
+  /// Closes all connections, except those of WebSockets. Requests under way fail.
+  awaitable<void> close() {
+    const std::shared_ptr<cofferdam::detail::http_client> client = std::move(client_);
+    if (client) co_await client->close();
+  }
+
+ private:
+  /// Adds the credentials to a request, and returns the client for the connection that they need.
+  awaitable<std::shared_ptr<cofferdam::detail::http_client>> prepare(http_request& what) {
+    const kube_credentials credentials = co_await source_.current();
+    credentials.apply(what, access_.user);
+    // Copies of a secret share its text, so another address means another certificate.
+    const bool same = client_ && credentials.certificate.reveal().data() == certificate_.reveal().data();
+    if (!same) {
+      client_ = std::make_shared<cofferdam::detail::http_client>(
+          executor_, cluster_connector(access_, credentials.certificate, credentials.key));
+      certificate_ = credentials.certificate;
+    }
+    co_return client_;
+  }
+
+  /// Returns true if the request must be sent again with new credentials.
+  bool rejected(int status, bool again) {
+    if (status != 401) return false;
+    source_.reject();
+    return !again && (access_.user.exec || !access_.user.token_file.empty());
+  }
+
+  asio::any_io_executor executor_;
+  cluster_access access_;
+  credential_source source_;
+  std::shared_ptr<cofferdam::detail::http_client> client_;
+  secret_string certificate_;
+};
+
+/// Returns the message of a `Status` object, in which the API server explains an error, or the body of another
+/// response, in one line.
+inline std::string status_message(const http_response& answer) {
+  try {
+    const boost::json::object status =
+        cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed, "the answer");
+    const std::string_view message = cofferdam::detail::text_at(status, "message");
+    if (!message.empty()) return one_line(message, 500);
+  } catch (const error&) {  // a proxy or an old server answers with plain text
+  }
+  return one_line(answer.text(), 500);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+
+// ---- cofferdam/backends/kubernetes/impl/cluster_info.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes {
+
+COFFERDAM_DECL awaitable<cluster_info> examine_cluster(cluster_choice choice) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  detail::cluster_access access = detail::find_cluster(detail::kube_surroundings::of_this_process(), choice);
+  detail::api_client client(executor, std::move(access));
+  const http_response answer = co_await client.request(client.make("GET", "/version"));
+  co_await client.close();
+  const std::string who = "kubernetes: " + client.access().url();
+  if (!answer.ok())
+    throw error(exec_errc::provider_failed, who + " refuses to tell its version: " + std::to_string(answer.status()) +
+                                                " " + detail::status_message(answer) +
+                                                "; check the user of the context \"" +
+                                                one_line(client.access().context, 100) + "\"");
+  const boost::json::object version =
+      cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed, who + ": the answer to GET /version");
+  co_return cluster_info(client.access().context, client.access().url(), client.access().namespace_name,
+                         one_line(cofferdam::detail::text_at(version, "gitVersion"), 60));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
+
 // ---- cofferdam/backends/detail/local_state.hpp ----
 
 
@@ -81536,6 +83418,784 @@ COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
+// ---- cofferdam/detail/net/websocket_frame.hpp ----
+
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+
+// The frames of WebSocket, from a client's view: a parser for the frames of a server, and a writer for those of a
+// client. Neither does I/O.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The type of a frame (RFC 6455, 5.2). All other values are errors.
+enum class websocket_opcode : std::uint8_t { continuation = 0, text = 1, binary = 2, close = 8, ping = 9, pong = 10 };
+
+/// The status codes of a close frame that this library sends (RFC 6455, 7.4.1).
+namespace websocket_code {
+inline constexpr std::uint16_t normal = 1000;
+inline constexpr std::uint16_t protocol_error = 1002;
+inline constexpr std::uint16_t absent = 1005;  ///< stands for a close frame without a code; never sent
+inline constexpr std::uint16_t too_large = 1009;
+}  // namespace websocket_code
+
+/// The maximum size in bytes of the payload of a control frame: close, ping or pong.
+inline constexpr std::size_t websocket_control_size = 125;
+
+/// Returns true for a code that may be in a close frame (RFC 6455, 7.4).
+constexpr bool is_websocket_code(std::uint16_t code) noexcept {
+  return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
+}
+
+/// The random number that hides the payload of one frame of a client (RFC 6455, 5.3).
+using websocket_key = std::array<std::byte, 4>;
+
+/// Masks a piece of a payload in place. Masking twice restores the bytes.
+/// \param offset  the number of bytes of the payload before this piece.
+inline void websocket_mask(std::span<std::byte> piece, const websocket_key& key, std::uint64_t offset = 0) noexcept {
+  std::array<std::byte, 8> wide{};
+  for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = key[(offset + i) % 4];
+  std::uint64_t pattern = 0;
+  std::memcpy(&pattern, wide.data(), sizeof pattern);
+  std::size_t at = 0;
+  for (; piece.size() - at >= sizeof pattern; at += sizeof pattern) {
+    std::uint64_t part = 0;
+    std::memcpy(&part, piece.data() + at, sizeof part);
+    part ^= pattern;
+    std::memcpy(piece.data() + at, &part, sizeof part);
+  }
+  for (; at < piece.size(); ++at) piece[at] ^= wide[at % 8];
+}
+
+/// Appends the head of a frame of a client to `out`. `size` masked bytes must follow.
+inline void append_websocket_head(bytes& out, websocket_opcode opcode, bool last, const websocket_key& key,
+                                  std::uint64_t size) {
+  const auto add = [&out](std::uint64_t value) { out.push_back(static_cast<std::byte>(value & 0xFFU)); };
+  add((last ? 0x80U : 0U) | static_cast<unsigned>(opcode));
+  if (size < 126) {
+    add(0x80U | size);
+  } else if (size <= 0xFFFFU) {
+    add(0x80U | 126U);
+    add(size >> 8U);
+    add(size);
+  } else {
+    add(0x80U | 127U);
+    for (unsigned shift = 64; shift != 0;) add(size >> (shift -= 8U));
+  }
+  out.insert(out.end(), key.begin(), key.end());
+}
+
+/// Appends a piece of the payload of a frame, masked.
+/// \param offset  the number of bytes of the payload before this piece.
+inline void append_websocket_payload(bytes& out, const websocket_key& key, std::uint64_t offset, bytes_view piece) {
+  const std::size_t begin = out.size();
+  out.insert(out.end(), piece.begin(), piece.end());
+  websocket_mask(std::span(out).subspan(begin), key, offset);
+}
+
+/// The result of one call of `websocket_reader::parse`.
+enum class websocket_event {
+  need_more,  ///< nothing was found, and all of the input was consumed
+  data,       ///< `websocket_step::data` has a piece of a message; it may be empty if it ends the message
+  ping,       ///< `websocket_step::data` has the payload that the pong must repeat
+  pong,       ///< a pong arrived
+  closed,     ///< a close frame arrived, the last frame: see `close_code` and `close_reason`
+};
+
+/// The event that one call of the parser has found.
+class websocket_step {
+ public:
+  websocket_event event = websocket_event::need_more;
+  /// The number of bytes that the parser has consumed. The caller passes the remaining bytes again in the next call.
+  std::size_t consumed = 0;
+  /// For `data`, a view into the input. For `ping`, a view into the parser, valid until the next call.
+  bytes_view data;
+  bool begins = false;   ///< for `data`: the piece is the first of its message
+  bool ends = false;     ///< for `data`: the piece is the last of its message
+  bool is_text = false;  ///< for `data`: the message is text rather than binary
+};
+
+/// A parser for the frames of a WebSocket server. It does no I/O: the caller passes the received bytes, cut anywhere.
+///
+/// Messages are reported in pieces as they arrive, so a long message needs no memory. The joined pieces, their message
+/// borders and the other events do not depend on where the input is cut. Text is not checked to be UTF-8.
+/// \par Errors  error{exec_errc::io_error} with net_errc::malformed for a frame that is masked, uses reserved bits or
+///              opcodes, encodes its length in more bytes than needed, or comes in a wrong order;
+///              error{exec_errc::too_large} for a message above the limit. After an error, neither the parser nor the
+///              stream can be used.
+/// \par Source  RFC 6455, 5 and 7.
+class websocket_reader {
+ public:
+  /// \param max_message  the maximum size of a message in bytes; the default is no limit.
+  explicit websocket_reader(std::uint64_t max_message = std::numeric_limits<std::uint64_t>::max()) noexcept
+      : max_message_(max_message) {}
+
+  /// Parses the next bytes, up to the next event.
+  /// \param input  received bytes that were not consumed yet; may be empty.
+  websocket_step parse(bytes_view input) {
+    websocket_step step;
+    if (closed_) {
+      step.event = websocket_event::closed;
+      return step;
+    }
+    while (step.event == websocket_event::need_more) {
+      if (head_size_ != head_needed_) {
+        const std::size_t part = std::min(head_needed_ - head_size_, input.size() - step.consumed);
+        std::copy_n(input.begin() + static_cast<std::ptrdiff_t>(step.consumed), part, head_.begin() + head_size_);
+        head_size_ += part;
+        step.consumed += part;
+        if (head_size_ != head_needed_) return step;
+        head_needed_ = size_of_head();
+        if (head_size_ != head_needed_) continue;
+        begin_frame();
+      }
+      if (is_control()) {
+        take_control(step, input);
+      } else {
+        take_data(step, input);
+      }
+      if (step.event == websocket_event::need_more && left_ != 0) return step;
+    }
+    return step;
+  }
+
+  /// Returns true if the stream may end here: after the close frame.
+  bool closed() const noexcept { return closed_; }
+  /// Returns true if at least one frame or message has begun that is not complete.
+  bool inside_message() const noexcept { return in_message_ || head_size_ != 0; }
+  /// Returns the code of the close frame; `websocket_code::absent` if it had none. Valid after the event `closed`.
+  std::uint16_t close_code() const noexcept { return close_code_; }
+  /// Returns the text of the close frame, at most 123 bytes. Untrusted.
+  const std::string& close_reason() const noexcept { return close_reason_; }
+
+ private:
+  static error violation(const std::string& what) {
+    return error(exec_errc::io_error, "the peer violates the WebSocket protocol: " + what, net_errc::malformed);
+  }
+  unsigned head_byte(std::size_t at) const noexcept { return std::to_integer<unsigned>(head_[at]); }
+  websocket_opcode opcode() const noexcept { return static_cast<websocket_opcode>(head_byte(0) & 0x0FU); }
+  bool is_control() const noexcept { return (head_byte(0) & 0x08U) != 0; }
+  bool is_last() const noexcept { return (head_byte(0) & 0x80U) != 0; }
+
+  /// Checks the first two bytes of a frame, and returns the size of its whole head.
+  std::size_t size_of_head() const {
+    if (head_size_ > 2) return head_size_;
+    if ((head_byte(0) & 0x70U) != 0) throw violation("a frame uses an extension that was not agreed on");
+    const unsigned kind = head_byte(0) & 0x0FU;
+    if (kind > 10 || (kind > 2 && kind < 8)) throw violation("unknown frame type " + std::to_string(kind));
+    if ((head_byte(1) & 0x80U) != 0) throw violation("a frame of a server must not be masked");
+    if (is_control()) {
+      if (!is_last()) throw violation("a control frame is fragmented");
+      if (head_byte(1) > websocket_control_size) throw violation("a control frame is longer than 125 bytes");
+    } else if (opcode() == websocket_opcode::continuation) {
+      if (!in_message_) throw violation("a continuation has no beginning");
+    } else if (in_message_) {
+      throw violation("a message begins before the end of another one");
+    }
+    if (head_byte(1) == 126) return 4;
+    return head_byte(1) == 127 ? 10 : 2;
+  }
+
+  void begin_frame() {
+    left_ = head_byte(1);
+    if (head_needed_ > 2) {
+      left_ = 0;
+      for (std::size_t i = 2; i < head_needed_; ++i) left_ = left_ << 8U | head_byte(i);
+      const std::uint64_t shortest = head_needed_ == 4 ? 126 : 0x10000;
+      if (left_ < shortest) throw violation("the length of a frame is not encoded in the shortest form");
+      if (left_ >> 63U != 0) throw violation("the length of a frame is too large");
+    }
+    if (is_control()) {
+      control_size_ = 0;
+      return;
+    }
+    if (opcode() != websocket_opcode::continuation) {
+      in_message_ = true;
+      begins_ = true;
+      is_text_ = opcode() == websocket_opcode::text;
+      message_size_ = 0;
+    }
+    if (left_ > max_message_ - message_size_)
+      throw error(exec_errc::too_large,
+                  "a WebSocket message is longer than the limit of " + std::to_string(max_message_) + " bytes");
+    message_size_ += left_;
+  }
+
+  void end_frame() noexcept {
+    head_size_ = 0;
+    head_needed_ = 2;
+  }
+
+  void take_data(websocket_step& step, bytes_view input) {
+    const std::uint64_t size = std::min<std::uint64_t>(left_, input.size() - step.consumed);
+    if (size == 0 && left_ != 0) return;
+    step.data = input.subspan(step.consumed, static_cast<std::size_t>(size));
+    step.consumed += step.data.size();
+    left_ -= size;
+    const bool ends = left_ == 0 && is_last();
+    if (left_ == 0) end_frame();
+    if (step.data.empty() && !ends) return;  // an empty fragment
+    step.event = websocket_event::data;
+    step.begins = begins_;
+    step.ends = ends;
+    step.is_text = is_text_;
+    begins_ = false;
+    if (ends) in_message_ = false;
+  }
+
+  void take_control(websocket_step& step, bytes_view input) {
+    const std::size_t size = std::min<std::size_t>(static_cast<std::size_t>(left_), input.size() - step.consumed);
+    std::copy_n(input.begin() + static_cast<std::ptrdiff_t>(step.consumed), size, control_.begin() + control_size_);
+    control_size_ += size;
+    step.consumed += size;
+    left_ -= size;
+    if (left_ != 0) return;
+    const websocket_opcode kind = opcode();
+    end_frame();
+    const bytes_view payload = bytes_view(control_).first(control_size_);
+    if (kind == websocket_opcode::pong) {
+      step.event = websocket_event::pong;
+    } else if (kind == websocket_opcode::ping) {
+      step.event = websocket_event::ping;
+      step.data = payload;
+    } else {
+      take_close(payload);
+      step.event = websocket_event::closed;
+    }
+  }
+
+  void take_close(bytes_view payload) {
+    if (payload.size() == 1) throw violation("a close frame has half a code");
+    if (payload.size() >= 2) {
+      close_code_ = static_cast<std::uint16_t>(std::to_integer<unsigned>(payload[0]) << 8U |
+                                               std::to_integer<unsigned>(payload[1]));
+      if (!is_websocket_code(close_code_)) throw violation("invalid close code " + std::to_string(close_code_));
+      close_reason_ = as_text(payload.subspan(2));
+    }
+    closed_ = true;
+  }
+
+  std::uint64_t max_message_;
+  std::uint64_t message_size_ = 0;
+  std::uint64_t left_ = 0;  // bytes of the current frame's payload that have not arrived
+  std::array<std::byte, 10> head_{};
+  std::size_t head_size_ = 0;
+  std::size_t head_needed_ = 2;
+  std::array<std::byte, websocket_control_size> control_{};
+  std::size_t control_size_ = 0;
+  std::uint16_t close_code_ = websocket_code::absent;
+  std::string close_reason_;
+  bool in_message_ = false;
+  bool begins_ = false;
+  bool is_text_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/websocket_handshake.hpp ----
+
+
+#include <string>
+#include <vector>
+
+// The HTTP request and response that open a WebSocket, without I/O.
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// Returns a new random value for `Sec-WebSocket-Key`: 16 bytes as base64.
+std::string websocket_handshake_key();
+
+/// Returns the value of `Sec-WebSocket-Accept` with which a server answers this key.
+/// \par Source  RFC 6455, 4.2.2.
+std::string websocket_accept(const std::string& key);
+
+/// Adds the fields of an opening handshake to a request.
+/// \param key        a value of `websocket_handshake_key`.
+/// \param protocols  the subprotocols that the client understands, the preferred one first; may be empty.
+/// \throws error{exec_errc::invalid_argument} if the method is not GET, or a name of a protocol is not a token.
+void add_websocket_fields(http_request& request, const std::string& key, const std::vector<std::string>& protocols);
+
+/// Checks the head of a response with status 101.
+/// \param peer  the name of the server, for error messages.
+/// \return      the subprotocol that the server has chosen; empty if `protocols` is empty.
+/// \throws      error{exec_errc::io_error}: with net_errc::malformed if the response does not answer this handshake,
+///              and with net_errc::upgrade_refused if the server has chosen none of the subprotocols.
+std::string check_websocket_answer(const http_response_head& head, const std::string& key,
+                                   const std::vector<std::string>& protocols, const std::string& peer);
+
+/// Returns an error for a response that refuses a WebSocket: error{exec_errc::io_error} with net_errc::upgrade_refused.
+/// Its message has the status and the beginning of the body, in one line.
+error websocket_refusal(const http_response& answer, const std::string& peer);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+
+// ---- cofferdam/net/detail/websocket_state.hpp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The connection behind a `websocket`. The helper coroutine `keep` shares it.
+class websocket_state : public std::enable_shared_from_this<websocket_state> {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  websocket_state(const asio::any_io_executor& executor, byte_stream stream, std::string protocol,
+                  const websocket_settings& settings)
+      : executor_(executor),
+        settings_(settings),
+        stream_(std::move(stream)),
+        protocol_(std::move(protocol)),
+        reader_(settings.max_message()),
+        received_(buffer_size),
+        writing_(executor, 1),
+        wake_(executor),
+        changed_(executor),
+        heard_(clock::now()) {}
+
+  const std::string& protocol() const noexcept { return protocol_; }
+  const websocket_reader& reader() const noexcept { return reader_; }
+
+  /// Starts the helper coroutine. `finish` joins it.
+  void start() {
+    keeping_ = true;
+    const std::shared_ptr<websocket_state> self = shared_from_this();
+    auto ended = [self](const std::exception_ptr& failure) {
+      self->keeping_ = false;
+      if (failure) self->fail_by(failure);
+      self->changed_.notify();
+    };
+    asio::co_spawn(executor_, keep(self), std::move(ended));
+  }
+
+  /// Closes the connection without waiting.
+  void abandon() noexcept {
+    stopping_ = true;
+    stream_.close();
+    wake_.notify();
+    changed_.notify();
+  }
+
+  awaitable<websocket_piece> read() {
+    if (reading_) throw error(exec_errc::invalid_argument, settings_.peer() + ": another read is under way");
+    const reading_mark mark(*this);
+    for (;;) {
+      if (failure_) throw *failure_;
+      if (closing_ && stopping_) throw closed_here();
+      const websocket_step step = next();
+      switch (step.event) {
+        case websocket_event::data: {
+          websocket_piece piece;
+          piece.data = step.data;
+          piece.begins = step.begins;
+          piece.ends = step.ends;
+          piece.is_text = step.is_text;
+          co_return piece;
+        }
+        case websocket_event::ping:
+          // Only the newest ping needs an answer (RFC 6455, 5.5.3). The helper coroutine writes it, because a read that
+          // waits for a write could wait for ever: the peer may read only after this side has read.
+          pong_ = bytes(step.data.begin(), step.data.end());
+          wake_.notify();
+          break;
+        case websocket_event::pong: break;
+        case websocket_event::closed: {
+          if (!answered_) {
+            answered_ = true;
+            goodbye_ = reader_.close_code();
+            wake_.notify();
+          }
+          websocket_piece end;
+          end.closed = true;
+          co_return end;
+        }
+        case websocket_event::need_more: co_await receive(); break;
+      }
+    }
+  }
+
+  awaitable<void> write(websocket_opcode opcode, bytes_view first, bytes_view rest) {
+    require_open();
+    co_await writing_.acquire(1, "writing to a WebSocket");
+    const held_permits turn(writing_, 1);
+    require_open();
+    co_await send(opcode, first, rest);
+  }
+
+  awaitable<void> finish(std::uint16_t code) {
+    if (finished_) co_return;
+    finished_ = true;
+    deadline_timer limit(executor_, [this] { stream_.close(); });
+    limit.arm(settings_.close_limit());
+    const auto part = [this, code] { return say_goodbye(code); };
+    const auto end = [this, &limit] { return join(limit); };
+    co_await with_cleanup(part, end);
+  }
+
+ private:
+  static constexpr std::size_t buffer_size = std::size_t{64} * 1024;
+
+  /// Marks the time in which a read is under way.
+  class reading_mark {
+   public:
+    explicit reading_mark(websocket_state& of) noexcept : of_(of) { of_.reading_ = true; }
+    reading_mark(const reading_mark&) = delete;
+    reading_mark& operator=(const reading_mark&) = delete;
+    ~reading_mark() {
+      of_.reading_ = false;
+      of_.waiting_since_.reset();
+      of_.changed_.notify();
+    }
+
+   private:
+    websocket_state& of_;
+  };
+
+  error closed_here() const {
+    return error(exec_errc::environment_closed, settings_.peer() + ": the WebSocket was closed by this side");
+  }
+  error closed_there() const {
+    return error(exec_errc::io_error,
+                 settings_.peer() + ": the peer has closed the WebSocket: " + std::to_string(reader_.close_code()) +
+                     " " + one_line(reader_.close_reason()),
+                 net_errc::connection_lost);
+  }
+  void require_open() const {
+    if (failure_) throw *failure_;
+    if (closing_) throw closed_here();
+    if (answered_) throw closed_there();
+  }
+
+  /// Ends the connection because of an error. The first error is kept.
+  void fail(const error& reason) {
+    if (!failure_) failure_ = reason;
+    stream_.close();
+    wake_.notify();
+    changed_.notify();
+  }
+  void fail_by(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      fail(reason);
+    } catch (const std::exception& reason) {
+      fail(error(exec_errc::io_error, settings_.peer() + ": " + reason.what()));
+    }
+  }
+
+  /// Parses received bytes. If they violate the protocol, the peer gets a close frame before the connection closes.
+  websocket_step next() {
+    try {
+      const websocket_step step = reader_.parse(bytes_view(received_).subspan(begin_, end_ - begin_));
+      begin_ += step.consumed;
+      return step;
+    } catch (const error& reason) {
+      failure_ =
+          error(static_cast<exec_errc>(reason.code().value()), settings_.peer() + ": " + reason.what(), reason.cause());
+      goodbye_ = reason.code() == exec_errc::too_large ? websocket_code::too_large : websocket_code::protocol_error;
+      answered_ = true;
+      wake_.notify();
+      throw *failure_;
+    }
+  }
+
+  awaitable<void> receive() {
+    begin_ = end_ = 0;
+    waiting_since_ = clock::now();
+    std::size_t count = 0;
+    try {
+      const std::size_t got = co_await stream_.read_some(received_);
+      count = got;
+    } catch (const error& reason) {
+      if (failure_) throw *failure_;
+      if (stopping_) throw closed_here();
+      if (reason.code() != exec_errc::cancelled) fail(reason);
+      throw;
+    }
+    waiting_since_.reset();
+    heard_ = clock::now();
+    end_ = count;
+    if (count != 0) co_return;
+    if (stopping_) throw closed_here();
+    const net_errc cause = reader_.inside_message() ? net_errc::truncated : net_errc::connection_lost;
+    fail(error(exec_errc::io_error, settings_.peer() + ": the connection ended without a close frame", cause));
+    throw *failure_;
+  }
+
+  websocket_key new_key() {
+    if (keys_used_ == keys_.size()) {
+      if (RAND_bytes(keys_.data(), static_cast<int>(keys_.size())) != 1)
+        throw error(exec_errc::io_error, "OpenSSL provides no random numbers");
+      keys_used_ = 0;
+    }
+    websocket_key key{};
+    std::memcpy(key.data(), keys_.data() + keys_used_, key.size());
+    keys_used_ += key.size();
+    return key;
+  }
+
+  /// Moves the beginning of a part of the payload to `out_`, as far as there is room.
+  void take_payload(bytes_view& part, const websocket_key& key, std::uint64_t& done) {
+    const bytes_view piece = part.first(std::min(part.size(), buffer_size - std::min(buffer_size, out_.size())));
+    append_websocket_payload(out_, key, done, piece);
+    done += piece.size();
+    part = part.subspan(piece.size());
+  }
+
+  /// Writes one frame. The caller holds the permit of `writing_`.
+  awaitable<void> send(websocket_opcode opcode, bytes_view first, bytes_view rest) {
+    const websocket_key key = new_key();
+    out_.clear();
+    append_websocket_head(out_, opcode, true, key, std::uint64_t{first.size()} + rest.size());
+    std::uint64_t done = 0;
+    bool whole = false;
+    while (!whole) {
+      take_payload(first, key, done);
+      take_payload(rest, key, done);
+      whole = first.empty() && rest.empty();
+      try {
+        co_await stream_.write(out_);
+      } catch (const error& reason) {
+        if (failure_) throw *failure_;
+        if (stopping_) throw closed_here();
+        if (reason.code() == exec_errc::cancelled) {
+          fail(error(exec_errc::io_error, settings_.peer() + ": closed, because a write was cancelled inside a message",
+                     net_errc::connection_lost));
+        } else {
+          fail(reason);
+        }
+        throw;
+      }
+      out_.clear();
+    }
+  }
+
+  /// Returns the time at which the heartbeat has something to do.
+  clock::time_point due() const {
+    if (!settings_.heartbeat() || answered_ || failure_) return async_event::never;
+    return std::max(heard_, pinged_.value_or(heard_)) + *settings_.heartbeat();
+  }
+
+  /// Answers pings and close frames, and sends the heartbeat.
+  static awaitable<void> keep(std::shared_ptr<websocket_state> self) {
+    for (;;) {
+      if (self->stopping_) co_return;
+      if (self->goodbye_) {
+        co_await self->answer_goodbye();
+        continue;
+      }
+      if (self->failure_) co_return;
+      if (self->pong_ && !self->answered_) {
+        const bytes payload = *std::exchange(self->pong_, std::nullopt);
+        co_await self->control(websocket_opcode::pong, payload);
+        continue;
+      }
+      const clock::time_point now = clock::now();
+      if (now >= self->due()) {
+        if (self->is_lost(now))
+          throw error(exec_errc::io_error,
+                      self->settings_.peer() + ": nothing arrived for " + self->heartbeat_text() + " after a ping",
+                      net_errc::timed_out);
+        self->pinged_ = now;
+        co_await self->control(websocket_opcode::ping, bytes_view());
+        continue;
+      }
+      const wait_result result = co_await self->wake_.wait(self->due());
+      if (result == wait_result::cancelled) co_return;
+    }
+  }
+
+  /// Returns true if a ping got no answer, although a read was waiting for the whole interval.
+  bool is_lost(clock::time_point now) const {
+    if (!pinged_ || heard_ >= *pinged_ || !waiting_since_) return false;
+    return now - std::max(*pinged_, *waiting_since_) >= *settings_.heartbeat();
+  }
+  std::string heartbeat_text() const { return std::to_string(settings_.heartbeat()->count()) + " ms"; }
+
+  awaitable<void> control(websocket_opcode opcode, bytes_view payload) {
+    co_await writing_.acquire(1, "writing to a WebSocket");
+    const held_permits turn(writing_, 1);
+    if (failure_ || stopping_ || answered_) co_return;
+    co_await send(opcode, payload, bytes_view());
+  }
+
+  /// Sends the close frame in `goodbye_`. After a violation of the protocol, closes the connection.
+  awaitable<void> answer_goodbye() {
+    const std::uint16_t code = *std::exchange(goodbye_, std::nullopt);
+    if (failure_) {
+      // The permit may be held by a write that waits for the peer, so the frame is sent only if nothing is in its way.
+      if (writing_.try_acquire(1)) {
+        const held_permits turn(writing_, 1);
+        co_await send_close(code);
+      }
+      stream_.close();
+      co_return;
+    }
+    co_await writing_.acquire(1, "writing to a WebSocket");
+    const held_permits turn(writing_, 1);
+    if (!failure_ && !stopping_) co_await send_close(code);
+  }
+
+  awaitable<void> send_close(std::uint16_t code) {
+    if (std::exchange(close_sent_, true)) co_return;
+    const std::array<std::byte, 2> payload{static_cast<std::byte>(code >> 8U), static_cast<std::byte>(code & 0xFFU)};
+    const std::size_t size = code == websocket_code::absent ? 0 : payload.size();
+    const bytes_view sent = bytes_view(payload).first(size);
+    co_await send(websocket_opcode::close, sent, bytes_view());
+  }
+
+  /// The orderly part of `finish`.
+  awaitable<void> say_goodbye(std::uint16_t code) {
+    closing_ = true;
+    try {
+      if (goodbye_) co_await answer_goodbye();
+      if (failure_) co_return;
+      co_await writing_.acquire(1, "closing a WebSocket");
+      held_permits turn(writing_, 1);
+      if (!failure_) co_await send_close(code);
+      turn.release();
+      while (!failure_ && !reader_.closed()) {
+        if (reading_) {
+          const wait_result result = co_await changed_.wait();
+          if (result == wait_result::cancelled) co_return;
+        } else {
+          co_await read();
+        }
+      }
+    } catch (const error&) {  // the peer is gone, or too slow; `join` closes the connection in any case
+    }
+  }
+
+  awaitable<void> join(deadline_timer& limit) {
+    limit.stop();
+    abandon();
+    while (keeping_) co_await changed_.wait();
+  }
+
+  asio::any_io_executor executor_;
+  websocket_settings settings_;
+  byte_stream stream_;
+  std::string protocol_;
+  websocket_reader reader_;
+  bytes received_;
+  std::size_t begin_ = 0;  // the bytes of `received_` from begin_ to end_ were not parsed yet
+  std::size_t end_ = 0;
+  bytes out_;
+  std::array<unsigned char, 256> keys_{};
+  std::size_t keys_used_ = keys_.size();
+  async_semaphore writing_;
+  async_event wake_;     // for the helper coroutine
+  async_event changed_;  // for `finish`
+  std::optional<error> failure_;
+  std::optional<bytes> pong_;
+  std::optional<std::uint16_t> goodbye_;
+  clock::time_point heard_;
+  std::optional<clock::time_point> pinged_;
+  std::optional<clock::time_point> waiting_since_;
+  bool keeping_ = false;
+  bool reading_ = false;
+  bool answered_ = false;  // a close frame of the peer, or a violation, is being answered: nothing else is sent
+  bool close_sent_ = false;
+  bool closing_ = false;
+  bool stopping_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/impl/websocket.ipp ----
+
+
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL websocket::websocket(const asio::any_io_executor& executor, byte_stream stream, std::string protocol,
+                                    const websocket_settings& settings)
+    : state_(std::make_shared<websocket_state>(executor, std::move(stream), std::move(protocol), settings)) {
+  state_->start();
+}
+
+COFFERDAM_DECL websocket& websocket::operator=(websocket&& other) noexcept {
+  if (state_ && state_ != other.state_) state_->abandon();
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+COFFERDAM_DECL websocket::~websocket() {
+  if (state_) state_->abandon();
+}
+
+COFFERDAM_DECL websocket_state& websocket::get() const {
+  if (!state_)
+    throw error(exec_errc::invalid_argument,
+                "websocket: empty (default-constructed or moved from); open a WebSocket first");
+  return *state_;
+}
+
+COFFERDAM_DECL const std::string& websocket::protocol() const { return get().protocol(); }
+COFFERDAM_DECL std::uint16_t websocket::close_code() const { return get().reader().close_code(); }
+COFFERDAM_DECL const std::string& websocket::close_reason() const { return get().reader().close_reason(); }
+
+COFFERDAM_DECL awaitable<websocket_piece> websocket::read() { return get().read(); }
+
+COFFERDAM_DECL awaitable<void> websocket::write(websocket_message kind, bytes_view first, bytes_view rest) {
+  return get().write(kind == websocket_message::text ? websocket_opcode::text : websocket_opcode::binary, first, rest);
+}
+
+COFFERDAM_DECL awaitable<void> websocket::close(std::uint16_t code) {
+  const std::shared_ptr<websocket_state> state = state_;
+  if (state) co_await state->finish(code);
+}
+
+COFFERDAM_DECL awaitable<websocket_opening> open_websocket(http_client& client, http_request request,
+                                                           std::vector<std::string> protocols,
+                                                           websocket_settings settings, http_limits limits) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const std::string key = websocket_handshake_key();
+  add_websocket_fields(request, key, protocols);
+  http_upgrade upgrade = co_await client.upgrade(std::move(request), std::move(limits));
+  if (!upgrade.upgraded()) co_return websocket_opening(upgrade.answer(), websocket());
+  std::string protocol = check_websocket_answer(upgrade.answer().head(), key, protocols, settings.peer());
+  websocket socket(executor, std::move(upgrade.stream()), std::move(protocol), settings);
+  co_return websocket_opening(upgrade.answer(), std::move(socket));
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
 // ---- cofferdam/net/detail/http_admission.hpp ----
 
 
@@ -82153,6 +84813,89 @@ COFFERDAM_DECL awaitable<void> http_server::run() { return detail::http_server_c
 COFFERDAM_DECL awaitable<void> http_server::stop() { return detail::http_server_core::stop(core_); }
 
 COFFERDAM_DECL std::size_t http_server::connections() const noexcept { return core_->connections(); }
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
+
+// ---- cofferdam/detail/net/impl/websocket_handshake.ipp ----
+
+
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+COFFERDAM_DECL std::string websocket_handshake_key() {
+  std::array<unsigned char, 16> raw{};
+  if (RAND_bytes(raw.data(), static_cast<int>(raw.size())) != 1)
+    throw error(exec_errc::io_error, "OpenSSL provides no random numbers");
+  return base64_encode(std::as_bytes(std::span(raw)));
+}
+
+COFFERDAM_DECL std::string websocket_accept(const std::string& key) {
+  const std::string text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  std::array<unsigned char, 20> digest{};
+  unsigned size = 0;
+  if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1)
+    throw error(exec_errc::io_error, "OpenSSL cannot compute a SHA-1 digest, which WebSocket needs");
+  return base64_encode(std::as_bytes(std::span(digest)));
+}
+
+COFFERDAM_DECL void add_websocket_fields(http_request& request, const std::string& key,
+                                         const std::vector<std::string>& protocols) {
+  if (request.method() != "GET")
+    throw error(exec_errc::invalid_argument, "a WebSocket is opened by a GET request, not by " + request.method());
+  std::string list;
+  for (const std::string& protocol : protocols) {
+    if (!is_token(protocol))
+      throw error(exec_errc::invalid_argument, "\"" + one_line(protocol) + "\" is not a valid name of a subprotocol");
+    list += (list.empty() ? "" : ", ") + protocol;
+  }
+  request.fields().set("Connection", "Upgrade");
+  request.fields().set("Upgrade", "websocket");
+  request.fields().set("Sec-WebSocket-Version", "13");
+  request.fields().set("Sec-WebSocket-Key", key);
+  if (!list.empty()) request.fields().set("Sec-WebSocket-Protocol", list);
+}
+
+COFFERDAM_DECL std::string check_websocket_answer(const http_response_head& head, const std::string& key,
+                                                  const std::vector<std::string>& protocols, const std::string& peer) {
+  const auto wrong = [&peer](const std::string& what) {
+    return error(exec_errc::io_error, peer + ": the server's answer does not open a WebSocket: " + what,
+                 net_errc::malformed);
+  };
+  if (head.status != 101) throw wrong("its status is " + std::to_string(head.status) + " instead of 101");
+  if (!head.fields.lists("Upgrade", "websocket") || !head.fields.lists("Connection", "upgrade"))
+    throw wrong("it switches to another protocol");
+  if (head.fields.count("Sec-WebSocket-Accept") != 1 ||
+      *head.fields.find("Sec-WebSocket-Accept") != websocket_accept(key))
+    throw wrong("it answers another request (Sec-WebSocket-Accept); check for a proxy on the way");
+  if (head.fields.count("Sec-WebSocket-Extensions") != 0) throw wrong("it uses an extension that was not offered");
+  const std::optional<std::string_view> chosen = head.fields.find("Sec-WebSocket-Protocol");
+  if (!chosen) {
+    if (protocols.empty()) return {};
+    throw error(exec_errc::io_error, peer + ": the server supports none of the offered subprotocols",
+                net_errc::upgrade_refused);
+  }
+  if (head.fields.count("Sec-WebSocket-Protocol") != 1 ||
+      std::find(protocols.begin(), protocols.end(), *chosen) == protocols.end())
+    throw wrong("it chooses the subprotocol \"" + one_line(*chosen, 60) + "\", which was not offered");
+  return std::string(*chosen);
+}
+
+COFFERDAM_DECL error websocket_refusal(const http_response& answer, const std::string& peer) {
+  std::string what = peer + ": the server refuses the WebSocket: " + std::to_string(answer.status());
+  if (!answer.head().reason.empty()) what += " " + one_line(answer.head().reason, 60);
+  if (!answer.body().empty()) what += ": " + one_line(answer.text(), 500);
+  return error(exec_errc::io_error, what, net_errc::upgrade_refused);
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

@@ -22,7 +22,7 @@
 set -euo pipefail
 export DOCKER_HOST=$1
 folder=$2 registry=$3
-readonly suite=bookworm
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
@@ -110,33 +110,9 @@ make_shell_less() {
   pack "$work/shell-less" | into shell-less 'CMD ["/bin/busybox-tool", "true"]'
 }
 
-# Prints the path of an archive with Debian. Making it takes up to a minute, so the archive is kept. Its name depends on
-# its contents and not on the text of this file, which changes often.
-debian_archive() {
-  local include=python3,procps cache root=$work/debian kept
-  cache=${COFFERDAM_TEST_DOCKER_CACHE:-$(dirname "$folder")}
-  kept=$cache/cofferdam-test-$suite-$(dpkg --print-architecture)-${include//,/-}-2.tar
-  if [ ! -s "$kept" ]; then
-    say "debootstrap $suite with $include: about a minute"
-    mkdir -p "$cache"
-    if ! debootstrap --variant=minbase "--include=$include" "$suite" "$root" >"$folder/debootstrap.log" 2>&1; then
-      tail -n 20 "$folder/debootstrap.log" >&2
-      say "debootstrap failed; whole log: $folder/debootstrap.log"
-      return 1
-    fi
-    rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/var/log/* "$root"/usr/share/{doc,man,locale,info}/*
-    find "$root" -name __pycache__ -prune -exec rm -rf {} +
-    chroot "$root" useradd --uid 1000 --create-home --shell /bin/bash user
-    tar -C "$root" --sort=name --numeric-owner --exclude='./dev/*' --exclude='./proc/*' --exclude='./sys/*' \
-      -cf "$kept.$$" .
-    mv "$kept.$$" "$kept"
-  fi
-  echo "$kept"
-}
-
 make_debian() {
   local archive
-  archive=$(debian_archive)
+  archive=$("$here/debian_archive.sh" "$folder")
   into debian "$path" 'ENV LANG=C.UTF-8' 'CMD ["/bin/bash"]' <"$archive"
 }
 

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -41,11 +42,16 @@ class conversation {
 
   /// Adds a turn: the peer sends `reply` as soon as the input since its last reply contains `heard`.
   conversation& on(std::string heard, std::string reply) & {
-    turns.push_back({std::move(heard), std::move(reply)});
+    turns.push_back({std::move(heard), std::move(reply), nullptr});
     return *this;
   }
   conversation&& on(std::string heard, std::string reply) && {
     return std::move(on(std::move(heard), std::move(reply)));
+  }
+  /// Adds a turn whose reply depends on the input since the last reply.
+  conversation& on(std::string heard, std::function<std::string(const std::string&)> reply) & {
+    turns.push_back({std::move(heard), "", std::move(reply)});
+    return *this;
   }
   conversation&& then(ending how) && {
     last = how;
@@ -67,6 +73,7 @@ class conversation {
   struct turn {
     std::string heard;
     std::string reply;
+    std::function<std::string(const std::string&)> make;  // makes the reply, unless empty
   };
   std::vector<turn> turns;
   ending last = ending::stay;
@@ -163,7 +170,8 @@ class memory_peer {
     bool is_over() const { return turn_ == plan_.turns.size() && plan_.last != conversation::ending::stay; }
     void advance() {
       while (turn_ < plan_.turns.size() && heard_.find(plan_.turns[turn_].heard) != std::string::npos) {
-        said_ += plan_.turns[turn_++].reply;
+        const conversation::turn& turn = plan_.turns[turn_++];
+        said_ += turn.make ? turn.make(heard_) : turn.reply;
         heard_.clear();
       }
       readable_.cancel();

@@ -30,6 +30,7 @@ enum class net_errc {
   certificate_rejected,  ///< the peer's certificate is invalid for another reason, which the error's message states
   client_certificate_needed,  ///< the peer requires a client certificate, or rejects the one that was sent
   proxy_refused,              ///< the proxy refuses to open a tunnel to the host
+  upgrade_refused,            ///< the server refuses to switch to another protocol, such as WebSocket
 };
 
 namespace detail {
@@ -55,6 +56,7 @@ class net_words {
       case net_errc::certificate_rejected: return "the certificate was rejected";
       case net_errc::client_certificate_needed: return "the peer requires another client certificate";
       case net_errc::proxy_refused: return "the proxy refused to open a tunnel";
+      case net_errc::upgrade_refused: return "the server refused to switch to another protocol";
     }
     return "unknown network error";
   }
