@@ -27,6 +27,7 @@
 #include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/cluster_info.hpp>
+#include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/backends/over.hpp>

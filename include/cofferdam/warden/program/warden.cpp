@@ -5,7 +5,8 @@
 // exchanges the frames of wire.hpp with the host over one stream. If the first argument is "3", the stream is the
 // socket on descriptor 3, which may carry descriptors. If the first argument is the path of a socket, the warden
 // connects to it. Otherwise the stream is standard input and output. When the stream ends, the warden ends everything
-// that it has started.
+// that it has started. With the arguments "hold" and a time, the program is the first process of a pod; a warden with
+// the argument "held" is started in such a pod (hold.h).
 //
 // The main process waits for all events in one loop (warden.h). In addition there are a supervisor process for each
 // running command (supervisor.h), and a process for file operations (files.h). The program has no C library and does
@@ -21,6 +22,7 @@
 #include "supervisors.h"
 #include "clock.h"
 #include "worker.h"
+#include "hold.h"
 // clang-format on
 
 namespace {
@@ -202,7 +204,7 @@ int connect_to(const char* path) {
 
 /// The entry point of the program. Without an argument, the stream is the descriptors 0 and 1. The argument `3` means
 /// the socket on descriptor 3. A path means a Unix socket to connect to; if that fails, the stream is the descriptors 0
-/// and 1.
+/// and 1. The arguments `hold` and `held` are explained in hold.h; the stream of `held` is the descriptors 0 and 1.
 extern "C" [[noreturn]] void warden_start(const long* stack) {
   const char* const where = stack[0] >= 2 ? reinterpret_cast<const char*>(stack[2]) : "";
   bool on_socket = where[0] == '3';
@@ -214,6 +216,8 @@ extern "C" [[noreturn]] void warden_start(const long* stack) {
       close_fd(fd);
     }
   }
+  if (is_same(where, "hold")) hold(stack[0] >= 3 ? reinterpret_cast<const char*>(stack[3]) : "");
+  if (is_same(where, "held") && join_holder() < 0) end_process(2);
   warden the_warden;
   the_warden.serve(on_socket);
 }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// What has happened to a pod.
+enum class pod_phase {
+  starting,       ///< the pod waits for a node, an image or its start
+  running,        ///< the first process runs
+  unschedulable,  ///< no node fits at the moment; a new node, or the end of another pod, may change this
+  image,          ///< the image cannot be had
+  configuration,  ///< the container cannot be created as requested
+  start,          ///< the first process could not be started, or has failed
+  out_of_memory,
+  evicted,    ///< the node ended the pod: a limit of disk space, or the node itself is short of something
+  deadline,   ///< the pod has reached its longest life
+  node_lost,  ///< the node does not answer any more, shuts down or was removed
+  deleted,    ///< the pod is being deleted, or does not exist any more
+  ended,      ///< the first process has ended by itself: no session came in the hold time
+};
+
+/// A judgement on a pod.
+class pod_verdict {
+ public:
+  pod_verdict(pod_phase phase, std::string words = {}) : phase_(phase), words_(std::move(words)) {}
+  pod_phase phase() const noexcept { return phase_; }
+  /// Returns the cluster's own words: untrusted.
+  const std::string& words() const noexcept { return words_; }
+  /// Returns true if the pod will never run a session again.
+  bool is_final() const noexcept { return phase_ > pod_phase::unschedulable; }
+
+ private:
+  pod_phase phase_;
+  std::string words_;
+};
+
+// Judges a pod by its status.
+class pod_judge {
+ public:
+  explicit pod_judge(const boost::json::object& pod)
+      : metadata_(object_at(pod, "metadata")), status_(object_at(pod, "status")) {}
+
+  pod_verdict judge() const {
+    const boost::json::object* const container = our_container();
+    const boost::json::object* const states = object_at(container, "state");
+    if (const boost::json::object* const ended = object_at(states, "terminated")) return of_end(*ended);
+    const std::string_view reason = text_at(status_, "reason");
+    const std::string_view phase = text_at(status_, "phase");
+    if (phase == "Failed" || reason == "NodeLost") return of_failure(reason);
+    if (const boost::json::object* const target = condition("DisruptionTarget", "True")) return of_disruption(*target);
+    if (metadata_ != nullptr && metadata_->contains("deletionTimestamp"))
+      return {pod_phase::deleted, "another program deleted it"};
+    if (phase == "Unknown")
+      return {pod_phase::node_lost, text("the node does not answer", text_at(status_, "message"))};
+    if (phase == "Succeeded") return {pod_phase::ended};
+    if (const boost::json::object* const waiting = object_at(states, "waiting")) return of_waiting(*waiting);
+    if (object_at(states, "running") != nullptr) return {pod_phase::running};
+    if (const boost::json::object* const scheduled = condition("PodScheduled", "False");
+        scheduled != nullptr && text_at(*scheduled, "reason") == "Unschedulable")
+      return {pod_phase::unschedulable, std::string(text_at(*scheduled, "message"))};
+    return {pod_phase::starting};
+  }
+
+ private:
+  static bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+  static std::string text(std::string_view reason, std::string_view message) {
+    std::string words(reason);
+    if (!words.empty() && !message.empty()) words += ": ";
+    return words.append(message);
+  }
+
+  const boost::json::object* our_container() const {
+    const boost::json::array* const all = array_at(status_, "containerStatuses");
+    if (all == nullptr) return nullptr;
+    for (const boost::json::value& each : *all)
+      if (text_at(each.if_object(), "name") == container_name) return each.if_object();
+    return nullptr;
+  }
+
+  const boost::json::object* condition(std::string_view type, std::string_view state) const {
+    const boost::json::array* const all = array_at(status_, "conditions");
+    if (all == nullptr) return nullptr;
+    for (const boost::json::value& each : *all)
+      if (text_at(each.if_object(), "type") == type && text_at(each.if_object(), "status") == state)
+        return each.if_object();
+    return nullptr;
+  }
+
+  pod_verdict of_end(const boost::json::object& ended) const {
+    const std::string_view reason = text_at(ended, "reason");
+    const std::string_view pods = text_at(status_, "reason");
+    if (reason == "OOMKilled") return {pod_phase::out_of_memory};
+    if (!pods.empty()) return of_failure(pods);
+    if (number_at(ended, "exitCode") == 0 && !holds(reason, "Error") && !holds(reason, "CannotRun"))
+      return {pod_phase::ended};
+    if (const boost::json::object* const target = condition("DisruptionTarget", "True")) return of_disruption(*target);
+    if (metadata_ != nullptr && metadata_->contains("deletionTimestamp"))
+      return {pod_phase::deleted, "another program deleted it"};
+    return {pod_phase::start, text(reason, text_at(ended, "message"))};
+  }
+
+  pod_verdict of_failure(std::string_view reason) const {
+    const std::string words = text(reason, text_at(status_, "message"));
+    if (reason == "DeadlineExceeded") return {pod_phase::deadline};
+    if (reason == "NodeLost" || reason == "NodeShutdown" || reason == "Shutdown" || reason == "Terminated" ||
+        reason == "NodeAffinity")
+      return {pod_phase::node_lost, words};
+    if (const boost::json::object* const target = condition("DisruptionTarget", "True");
+        target != nullptr && reason.empty())
+      return of_disruption(*target);
+    // Evicted, Preempting, OutOfmemory, OutOfcpu, UnexpectedAdmissionError: the node refused or ended the pod.
+    return {pod_phase::evicted, words};
+  }
+
+  static pod_verdict of_disruption(const boost::json::object& target) {
+    const std::string_view reason = text_at(target, "reason");
+    const std::string words = text(reason, text_at(target, "message"));
+    if (reason == "DeletionByTaintManager" || reason == "DeletionByPodGC") return {pod_phase::node_lost, words};
+    return {pod_phase::evicted, words};
+  }
+
+  static pod_verdict of_waiting(const boost::json::object& waiting) {
+    const std::string_view reason = text_at(waiting, "reason");
+    const std::string_view message = text_at(waiting, "message");
+    for (const std::string_view each : {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+                                        "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})
+      if (reason == each) return {pod_phase::image, text(reason, message)};
+    if (reason == "CreateContainerConfigError") return {pod_phase::configuration, text(reason, message)};
+    for (const std::string_view each :
+         {"CreateContainerError", "RunContainerError", "CrashLoopBackOff", "PreStartHookError", "PostStartHookError"})
+      if (reason == each) return {pod_phase::start, text(reason, message)};
+    return {pod_phase::starting};
+  }
+
+  const boost::json::object* metadata_;
+  const boost::json::object* status_;
+};
+
+/// Returns what has happened to a pod.
+/// \param pod  the object of a pod, from an answer of the API server or from a watch.
+inline pod_verdict judge_pod(const boost::json::object& pod) { return pod_judge(pod).judge(); }
+
+/// Returns true if the node has another architecture than the warden: the caller then tries the other warden.
+inline bool is_wrong_machine(const pod_verdict& verdict) {
+  return verdict.phase() == pod_phase::start && verdict.words().find("exec format error") != std::string::npos;
+}
+
+/// Returns the exception for a pod that cannot be used, with advice.
+/// \param was_open  true if the environment was open, so that its commands are lost.
+inline error pod_error(const pod_verdict& verdict, const std::string& pod, bool was_open) {
+  const exec_errc gone = was_open ? exec_errc::provider_lost : exec_errc::provider_failed;
+  exec_errc code = gone;
+  std::string what;
+  std::string advice;
+  const std::string_view words = verdict.words();
+  const auto holds = [words](std::string_view part) { return words.find(part) != std::string_view::npos; };
+  switch (verdict.phase()) {
+    case pod_phase::starting:
+    case pod_phase::running:
+      what = "did not start in time";
+      advice = "run kubectl describe pod to see what it waits for";
+      break;
+    case pod_phase::unschedulable:
+      what = "fits on no node";
+      advice =
+          "lower memory(), cpus() or gpus(), check node_selector() and tolerate(), or set node_wait() if the "
+          "cluster adds nodes";
+      break;
+    case pod_phase::image:
+      what = "cannot get its image";
+      code = exec_errc::not_found;
+      if (holds("InvalidImageName")) {
+        code = exec_errc::invalid_argument;
+        advice = "the name of the image is invalid: check its spelling";
+      } else if (holds("ErrImageNeverPull")) {
+        advice = "the node does not have the image: load it there, or choose another pull()";
+      } else if (holds("401") || holds("403") || holds("unauthorized") || holds("denied")) {
+        code = exec_errc::permission_denied;
+        advice = "the registry requires a login, or has no such image: set pull_secret(), or check the name";
+      } else if (holds("not found") || holds("manifest unknown")) {
+        advice = "the registry has no such image: check the name and the tag";
+      } else {
+        code = exec_errc::provider_failed;
+        advice = "check the name of the image, and whether the node reaches its registry";
+      }
+      break;
+    case pod_phase::configuration:
+      what = "cannot be created";
+      advice = "a ConfigMap or Secret is missing, or the image's user is not allowed: the message names it";
+      break;
+    case pod_phase::start:
+      what = "has a first process that cannot run";
+      advice = "check that the image is for Linux and for the node's architecture, and that the runtime class works";
+      break;
+    case pod_phase::out_of_memory:
+      what = "exceeded its memory, and the kernel ended all of its processes";
+      advice = "raise memory(), or let the commands use less; files in the workspace count, too";
+      break;
+    case pod_phase::evicted:
+      what = "was ended by its node";
+      advice = "raise ephemeral_storage() or workspace_size() if a limit is named; otherwise open another environment";
+      break;
+    case pod_phase::deadline:
+      what = "reached its longest life";
+      advice = "raise longest_life(), or open another environment";
+      break;
+    case pod_phase::node_lost:
+      what = "lost its node";
+      advice = "open another environment";
+      break;
+    case pod_phase::deleted:
+      what = "was deleted";
+      advice = "find out which program deletes pods in the namespace";
+      break;
+    case pod_phase::ended:
+      what = "has ended, because no session came in its hold time";
+      advice = "raise hold_time(), or open another environment";
+      break;
+  }
+  std::string text = "kubernetes: the pod \"" + one_line(pod, 120) + "\" " + what;
+  if (!words.empty()) text += ": \"" + one_line(words, 400) + "\"";
+  return error(code, text + "; " + advice);
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
