@@ -66044,7 +66044,7 @@ namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
 inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "kubernetes: " + what); }
 
-inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
+inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
 
 inline bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 inline bool is_letter_or_digit(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }
@@ -66113,23 +66113,24 @@ inline void require_text(std::string_view text, const std::string& what) {
 
 inline void require_key(std::string_view key, const std::string& what) {
   if (!is_label_key(key))
-    throw bad_option(what + " " + quoted(key) + " must have the form name or example.com/name, where the name has at " +
+    throw bad_option(what + " " + in_quotes(key) +
+                     " must have the form name or example.com/name, where the name has at " +
                      "most 63 letters, digits, '-', '_' and '.'");
 }
 
 inline void require_value(std::string_view value, const std::string& what) {
   if (!is_label_value(value))
-    throw bad_option(what + " " + quoted(value) + " must have at most 63 letters, digits, '-', '_' and '.'");
+    throw bad_option(what + " " + in_quotes(value) + " must have at most 63 letters, digits, '-', '_' and '.'");
 }
 
 inline void require_foreign(std::string_view key, const std::string& what) {
   if (key.starts_with(own_prefix))
-    throw bad_option(what + " " + quoted(key) + ": keys that start with cofferdam/ are reserved for the library");
+    throw bad_option(what + " " + in_quotes(key) + ": keys that start with cofferdam/ are reserved for the library");
 }
 
 inline void require_subdomain(std::string_view name, const std::string& what) {
   if (!is_subdomain(name))
-    throw bad_option(what + " " + quoted(name) + " must have only lower-case letters, digits, '-' and '.'");
+    throw bad_option(what + " " + in_quotes(name) + " must have only lower-case letters, digits, '-' and '.'");
 }
 
 }  // namespace detail
@@ -66160,7 +66161,7 @@ COFFERDAM_DECL pod_options& pod_options::context(std::string_view name) {
 
 COFFERDAM_DECL pod_options& pod_options::in_namespace(std::string_view name) {
   if (!detail::is_label(name))
-    throw detail::bad_option("in_namespace " + detail::quoted(name) +
+    throw detail::bad_option("in_namespace " + detail::in_quotes(name) +
                              " must have at most 63 lower-case letters, digits and '-'");
   namespace_ = std::string(name);
   return *this;
@@ -66179,17 +66180,17 @@ COFFERDAM_DECL pod_options& pod_options::working_directory(std::string_view path
   detail::require_text(path, "working_directory");
   std::string clean;
   for (const std::string_view part : cofferdam::detail::path_components(path)) {
-    if (part == "..") throw detail::bad_option("working_directory " + detail::quoted(path) + " contains '..'");
+    if (part == "..") throw detail::bad_option("working_directory " + detail::in_quotes(path) + " contains '..'");
     clean += '/';
     clean += part;
   }
   // The API refuses a mount path with a colon.
   if (!path.starts_with('/') || clean.empty() || clean.size() > max_path || clean.find(':') != std::string::npos)
-    throw detail::bad_option("working_directory " + detail::quoted(path) +
+    throw detail::bad_option("working_directory " + detail::in_quotes(path) +
                              " must be an absolute path below /, without a colon");
   for (const std::string_view reserved : {"/proc", "/sys", "/dev", "/.cofferdam"})
     if (cofferdam::detail::is_beneath(clean, reserved))
-      throw detail::bad_option("working_directory " + detail::quoted(path) + " is in " + std::string(reserved) +
+      throw detail::bad_option("working_directory " + detail::in_quotes(path) + " is in " + std::string(reserved) +
                                "; choose another path");
   working_directory_ = std::move(clean);
   return *this;
@@ -66211,8 +66212,8 @@ COFFERDAM_DECL pod_options& pod_options::variable(std::string_view name, std::st
   const bool plain = !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
     return c == '=' || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
   });
-  if (!plain) throw detail::bad_option("invalid name of a variable: " + detail::quoted(name));
-  detail::require_text(value, "the value of the variable " + detail::quoted(name));
+  if (!plain) throw detail::bad_option("invalid name of a variable: " + detail::in_quotes(name));
+  detail::require_text(value, "the value of the variable " + detail::in_quotes(name));
   variables_.insert_or_assign(std::string(name), std::string(value));
   return *this;
 }
@@ -66245,7 +66246,7 @@ COFFERDAM_DECL pod_options& pod_options::ephemeral_storage(std::uint64_t bytes) 
 COFFERDAM_DECL pod_options& pod_options::gpus(unsigned count, std::string_view resource) {
   if (count == 0) throw detail::bad_option("gpus: the number must be at least 1");
   if (resource.find('/') == std::string_view::npos || !detail::is_label_key(resource))
-    throw detail::bad_option("gpus: the resource " + detail::quoted(resource) +
+    throw detail::bad_option("gpus: the resource " + detail::in_quotes(resource) +
                              " must have the form example.com/name, as nvidia.com/gpu");
   gpus_ = count;
   gpu_resource_ = std::string(resource);
@@ -66289,7 +66290,7 @@ COFFERDAM_DECL pod_options& pod_options::pull(pull_policy when) {
 COFFERDAM_DECL pod_options& pod_options::label(std::string_view key, std::string_view value) {
   detail::require_key(key, "the label");
   detail::require_foreign(key, "the label");
-  detail::require_value(value, "the value of the label " + detail::quoted(key));
+  detail::require_value(value, "the value of the label " + detail::in_quotes(key));
   labels_.insert_or_assign(std::string(key), std::string(value));
   return *this;
 }
@@ -66297,7 +66298,7 @@ COFFERDAM_DECL pod_options& pod_options::label(std::string_view key, std::string
 COFFERDAM_DECL pod_options& pod_options::annotation(std::string_view key, std::string_view value) {
   detail::require_key(key, "the annotation");
   detail::require_foreign(key, "the annotation");
-  detail::require_text(value, "the value of the annotation " + detail::quoted(key));
+  detail::require_text(value, "the value of the annotation " + detail::in_quotes(key));
   annotations_.insert_or_assign(std::string(key), std::string(value));
   return *this;
 }

@@ -16,18 +16,25 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace jail_kernel_attacks {
@@ -274,7 +281,78 @@ TEST_F(JailKernel, NT_11_a_program_that_ignores_proxies_has_no_way_out_either) {
   EXPECT_NE(result_of(recipe().network(network_policy::host), python(code)).out_text(), "101\n101\n");  // the control
 }
 
-TEST_F(JailKernel, NT_13_a_socketpair_works_and_leads_nowhere_else) {
+/// A Unix socket of the host, by path and by abstract name, that passes an open file to each client.
+class generous_sockets {
+ public:
+  /// \param path  of the socket, and of the abstract name; at most 100 bytes.
+  /// \param file  the file that clients get.
+  generous_sockets(const std::string& path, const std::string& file) : file_(::open(file.c_str(), O_RDONLY)) {
+    for (const std::size_t abstract : {0U, 1U}) {
+      sockaddr_un address{};
+      address.sun_family = AF_UNIX;
+      path.copy(address.sun_path + abstract, sizeof address.sun_path - 2);
+      listeners_[abstract] = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + abstract + path.size());
+      EXPECT_EQ(::bind(listeners_[abstract], reinterpret_cast<sockaddr*>(&address), size), 0);
+      EXPECT_EQ(::listen(listeners_[abstract], 4), 0);
+      servers_[abstract] = std::thread([this, abstract] { serve(listeners_[abstract]); });
+    }
+    ::chmod(path.c_str(), 0777);
+  }
+  generous_sockets(const generous_sockets&) = delete;
+  generous_sockets& operator=(const generous_sockets&) = delete;
+  ~generous_sockets() {
+    for (const int each : listeners_) ::shutdown(each, SHUT_RDWR);
+    for (std::thread& each : servers_) each.join();
+    for (const int each : listeners_) ::close(each);
+    ::close(file_);
+  }
+
+ private:
+  void serve(int listener) const {
+    for (int client = -1; (client = ::accept(listener, nullptr, nullptr)) >= 0; ::close(client)) {
+      char byte = 'x';
+      iovec data{&byte, 1};
+      alignas(cmsghdr) char room[CMSG_SPACE(sizeof file_)] = {};
+      msghdr message{};
+      message.msg_iov = &data;
+      message.msg_iovlen = 1;
+      message.msg_control = room;
+      message.msg_controllen = sizeof room;
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof file_);
+      std::memcpy(CMSG_DATA(header), &file_, sizeof file_);
+      ::sendmsg(client, &message, MSG_NOSIGNAL);
+    }
+  }
+
+  int file_;
+  int listeners_[2] = {-1, -1};
+  std::thread servers_[2];
+};
+
+TEST_F(JailKernel, NT_13_no_descriptor_comes_in_through_a_socket_of_the_host) {
+  std::ofstream(base_ / "secret") << "secret";
+  const std::string path = base_ / "socket";
+  const generous_sockets host(path, base_ / "secret");
+  const std::string code =
+      "import array, os, socket\n"
+      "for name in ('" +
+      path + "', '\\0" + path +
+      "'):\n"
+      "    client = socket.socket(socket.AF_UNIX)\n"
+      "    client.settimeout(10)\n"
+      "    try: client.connect(name)\n"
+      "    except OSError: print('none'); continue\n"
+      "    rights = client.recvmsg(1, socket.CMSG_SPACE(4))[1]\n"
+      "    print(os.pread(array.array('i', rights[0][2])[0], 9, 0).decode())\n";
+  EXPECT_EQ(result_of(recipe(), python(code)).out_text(), "none\nnone\n");
+  EXPECT_EQ(result_of(outside(), python(code)).out_text(), "secret\nsecret\n");  // the control
+}
+
+TEST_F(JailKernel, NT_13_a_socketpair_works) {
   const std::string code =
       "import socket\n"
       "a, b = socket.socketpair(); a.send(b'in'); print(b.recv(9).decode())\n";

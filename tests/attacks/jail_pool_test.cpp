@@ -82,7 +82,6 @@ std::uint64_t waits_of(const std::vector<pid_t>& processes) {
   return sum;
 }
 
-// The control is a jail that does something: the meter then sees it.
 TEST_F(JailPool, RS_10_jails_that_wait_do_not_wake_up_and_use_no_more_memory) {
   run([&]() -> awaitable<void> {
     co_await with(pool(recipe(), 4), [&](auto& pool) -> awaitable<void> {
@@ -104,6 +103,7 @@ TEST_F(JailPool, RS_10_jails_that_wait_do_not_wake_up_and_use_no_more_memory) {
       EXPECT_LE(waits_of({::getpid()}) - own_before, 3U);  // the pause above is one
       EXPECT_EQ(pool.counts().idle(), 4U);
 
+      // The control is a jail that does something: the meter sees it.
       auto active = co_await pool.provider().open();
       command_result result = co_await active.run_command("true");
       EXPECT_TRUE(result.ok()) << result.reason();

@@ -53,6 +53,8 @@ using cofferdam::kubernetes::detail::kube_surroundings;
 using cofferdam_test::run;
 
 const std::string pods = "/api/v1/namespaces/default/pods";
+const std::vector<std::string> old{"v4.channel.k8s.io"};
+const std::vector<std::string> unknown_one{"v9.channel.k8s.io"};
 const std::vector<std::string> both{"v5.channel.k8s.io", "v4.channel.k8s.io"};
 
 class KubeConnection : public testing::Test {
@@ -162,7 +164,7 @@ TEST_F(KubeConnection, exec_carries_input_output_and_the_exit_code) {
 
 TEST_F(KubeConnection, the_older_protocol_works_and_an_unknown_one_is_refused) {
   with_pod("exec-old", [&](api_client& client) -> awaitable<void> {
-    websocket_opening opening = co_await exec(client, "exec-old", "&command=echo&command=hi", {"v4.channel.k8s.io"});
+    websocket_opening opening = co_await exec(client, "exec-old", "&command=echo&command=hi", old);
     EXPECT_TRUE(opening.opened()) << opening.answer().text();
     if (!opening.opened()) co_return;
     EXPECT_EQ(opening.socket().protocol(), "v4.channel.k8s.io");
@@ -171,7 +173,7 @@ TEST_F(KubeConnection, the_older_protocol_works_and_an_unknown_one_is_refused) {
     co_await opening.socket().close();
     bool refused = false;
     try {
-      websocket_opening unknown = co_await exec(client, "exec-old", "&command=true", {"v9.channel.k8s.io"});
+      websocket_opening unknown = co_await exec(client, "exec-old", "&command=true", unknown_one);
       refused = !unknown.opened();
     } catch (const error& failure) {
       refused = failure.cause() == net_errc::upgrade_refused;

@@ -133,8 +133,11 @@ TEST(Yaml, refuses_what_it_does_not_support_and_says_where) {
       {std::string(200, '['), "config, line 1: the values are nested too deeply"},
       {"- " + std::string(200, '-'), ""},
   };
-  for (const auto& each : cases)
-    if (each.sentence[0] != '\0') EXPECT_EQ(refusal(each.text), each.sentence) << each.text;
+  for (const auto& each : cases) {
+    if (each.sentence[0] != '\0') {
+      EXPECT_EQ(refusal(each.text), each.sentence) << each.text;
+    }
+  }
   std::string deep;
   for (int i = 0; i < 200; ++i) deep += "- ";
   EXPECT_EQ(refusal(deep + "x"), "config, line 1: the values are nested too deeply");

@@ -14,7 +14,7 @@ namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
 inline error bad_option(const std::string& what) { return error(exec_errc::invalid_argument, "kubernetes: " + what); }
 
-inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
+inline std::string in_quotes(std::string_view text) { return "\"" + one_line(text, 120) + "\""; }
 
 inline bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 inline bool is_letter_or_digit(char c) { return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z'); }

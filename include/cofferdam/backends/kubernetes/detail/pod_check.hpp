@@ -129,7 +129,7 @@ class pod_checker {
       for (const boost::json::value& each : *all) {
         const std::string_view name = text_at(each.if_object(), "name");
         if (!has_named(array_at(asked_, kind), name))
-          missing_.push_back("the container " + quoted(name) + " was added");
+          missing_.push_back("the container " + in_quotes(name) + " was added");
       }
     }
     for (const char* const key : {"command", "args"}) {
@@ -264,7 +264,7 @@ class pod_checker {
     if (given != nullptr)
       for (const boost::json::value& each : *given) {
         const std::string_view name = text_at(each.if_object(), "name");
-        fine &= wall(has_named(asked, name), true, "the volume " + quoted(name) + " was added");
+        fine &= wall(has_named(asked, name), true, "the volume " + in_quotes(name) + " was added");
       }
     for (const boost::json::value& each : asked == nullptr ? boost::json::array() : *asked) {
       const object* const want = each.if_object();
@@ -281,7 +281,7 @@ class pod_checker {
       } else if (const object* const map = object_at(want, "configMap")) {
         same = text_at(object_at(have, "configMap"), "name") == text_at(map, "name");
       }
-      fine &= wall(same, true, "the volume " + quoted(name) + " is missing, or is another one");
+      fine &= wall(same, true, "the volume " + in_quotes(name) + " is missing, or is another one");
     }
     return fine;
   }
@@ -299,15 +299,15 @@ class pod_checker {
     for (const boost::json::value& each : given == nullptr ? boost::json::array() : *given) {
       const std::string_view path = text_at(each.if_object(), "mountPath");
       const object* const want = mount_at(asked, path);
-      fine &= wall(want != nullptr, true, "a mount at " + quoted(path) + " was added");
+      fine &= wall(want != nullptr, true, "a mount at " + in_quotes(path) + " was added");
       if (want == nullptr) continue;
       const bool same = text_at(each.if_object(), "name") == text_at(want, "name") &&
                         (!is_true_at(want, "readOnly") || is_true_at(each.if_object(), "readOnly"));
-      fine &= wall(same, true, "the mount at " + quoted(path) + " is another one");
+      fine &= wall(same, true, "the mount at " + in_quotes(path) + " is another one");
     }
     for (const boost::json::value& each : asked == nullptr ? boost::json::array() : *asked) {
       const std::string_view path = text_at(each.if_object(), "mountPath");
-      fine &= wall(mount_at(given, path) != nullptr, true, "the mount at " + quoted(path) + " is missing");
+      fine &= wall(mount_at(given, path) != nullptr, true, "the mount at " + in_quotes(path) + " is missing");
     }
     return fine;
   }

@@ -113,8 +113,8 @@ class pod_request {
   pod_request(std::string image, std::string name, std::string machine, pod_options options)
       : image_(std::move(image)), name_(std::move(name)), machine_(std::move(machine)), options_(std::move(options)) {
     const bool plain = image_.find_first_of(std::string_view(" \t\r\n\0", 5)) == std::string::npos;
-    if (image_.empty() || !plain) throw bad_option("invalid name of an image: " + quoted(image_));
-    if (!is_label(name_)) throw bad_option("invalid name of a pod: " + quoted(name_));
+    if (image_.empty() || !plain) throw bad_option("invalid name of an image: " + in_quotes(image_));
+    if (!is_label(name_)) throw bad_option("invalid name of a pod: " + in_quotes(name_));
   }
 
   const std::string& name() const noexcept { return name_; }
