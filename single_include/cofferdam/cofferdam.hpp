@@ -20223,8 +20223,8 @@ class basic_jail {
   /// \param count  from 0.01 to 65536. Default: no limit.
   basic_jail& cpus(double count);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
-  /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
-  /// that failed because of this limit has `error_kind::process_limit`; not for the default.
+  /// command that runs. At least 8, at most 4,194,304. Default: 1024. If this program may make control groups, the
+  /// result of a command that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
   /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command whose
   /// first process it has ended has `error_kind::file_too_large`. If it has ended another process, the result has
@@ -20245,13 +20245,15 @@ class basic_jail {
   /// folder of the system. Default: /workspace.
   basic_jail& workspace_path(std::string path);
   /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
-  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). For
-  /// files that programs outside the jail obey. Where the workspace is a directory of this machine, the stand-ins exist
-  /// there too, until `close()`; if this program is killed, they stay.
+  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). The
+  /// same holds for a folder in its path that is empty or does not exist. For files that programs outside the jail
+  /// obey. Where the workspace is a directory of this machine, the stand-ins exist there too, until the last jail that
+  /// protects them has closed. If this program is killed, they stay until another jail with the same names closes.
   /// \param name  relative to the workspace, without `..`; at most 24 names. At `open()` no part is a symbolic link.
   basic_jail& protect(std::string name);
   /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
-  /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  /// .git/config.worktree, .git/modules, .git/worktrees, .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and
+  /// .mcp.json. Without a folder .git, none can be made. Commands cannot commit in submodules and linked worktrees.
   /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a
   ///              file `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself.
   ///              Look at such a workspace with another user, or in a jail.
@@ -61505,6 +61507,7 @@ class mount_table {
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -61536,11 +61539,15 @@ class protected_path {
   ino_t inode = 0;
 };
 
-/// The protected names of one workspace. Names that do not exist get a mount point on the host, which is removed with
-/// this object, unless another jail uses it: a removed mount point would end the protection in that jail. Each jail
-/// therefore keeps a shared lock on a mount point that may be such a stand-in.
+/// The protected names of one workspace. Names that do not exist get a mount point on the host, a stand-in. Several
+/// jails may use it at once. Each of them has a shared lock on it, and the last one removes it: a removed mount point
+/// would end the protection in another jail. A stand-in is known by its time of modification, so that a jail also
+/// removes those of a program that was killed.
 class workspace_protection {
  public:
+  /// The time of modification of stand-ins, in seconds since 1970.
+  static constexpr time_t time_of_stub = 60991;
+
   /// \param workspace  the host's folder; empty: the workspace is in memory.
   /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is
   ///     mounted.
@@ -61619,8 +61626,13 @@ class workspace_protection {
         return;
       } else if (S_ISLNK(status.st_mode)) {
         fail(name, "'" + one_line(path) + "' is a symbolic link; protect what it leads to");
+      } else if (is_stub(folder, part, status) && share_stub(folder, part, status)) {
+        const bool is_directory = S_ISDIR(status.st_mode);
+        paths_.push_back({path, is_directory ? protection_kind::empty_folder : protection_kind::empty_file, 0, 0});
+        return;
       } else {
-        const bool is_parent = !is_last && S_ISDIR(status.st_mode);
+        // A command cannot fill an empty folder either: it may be a stand-in whose file system has no such time.
+        const bool is_parent = !is_last && S_ISDIR(status.st_mode) && !is_empty(folder, part);
         paths_.push_back(
             {path, is_parent ? protection_kind::parent : protection_kind::existing, status.st_dev, status.st_ino});
         if (!is_parent) {
@@ -61631,6 +61643,35 @@ class workspace_protection {
       folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!folder) fail(name, "'" + one_line(path) + "' cannot be opened", errno);
     }
+  }
+
+  static bool is_empty(const unique_fd& folder, const std::string& part) {
+    const unique_fd found(::openat(folder.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!found) return false;
+    std::error_code failure;
+    return std::filesystem::is_empty("/proc/self/fd/" + std::to_string(found.get()), failure) && !failure;
+  }
+
+  /// Returns true for an empty file or folder with the time of a stand-in.
+  static bool is_stub(const unique_fd& folder, const std::string& part, const struct stat& status) {
+    if (status.st_mtim.tv_sec != time_of_stub) return false;
+    return S_ISDIR(status.st_mode) ? is_empty(folder, part) : S_ISREG(status.st_mode) && status.st_size == 0;
+  }
+
+  /// Uses the stand-in of another jail. Returns false if it was removed meanwhile, or if it is locked.
+  bool share_stub(const unique_fd& folder, const std::string& part, const struct stat& status) {
+    stub shared;
+    shared.folder.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3));
+    shared.lock.reset(::openat(folder.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!shared.folder || !shared.lock || ::flock(shared.lock.get(), LOCK_SH | LOCK_NB) != 0) return false;
+    struct stat now {};
+    if (::fstatat(folder.get(), part.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    if (now.st_dev != status.st_dev || now.st_ino != status.st_ino) return false;
+    shared.name = part;
+    shared.device = status.st_dev;
+    shared.inode = status.st_ino;
+    stubs_.push_back(std::move(shared));
+    return true;
   }
 
   /// Keeps a shared lock on what may be a stand-in of another jail.
@@ -61655,6 +61696,8 @@ class workspace_protection {
     }
     if (failed != 0 && errno == EEXIST) return false;
     if (made.lock) ::flock(made.lock.get(), LOCK_SH | LOCK_NB);
+    const timespec times[2] = {{time_of_stub, 0}, {time_of_stub, 0}};
+    if (failed == 0) ::utimensat(folder.get(), part.c_str(), times, AT_SYMLINK_NOFOLLOW);
     struct stat status {};
     if (failed == 0) failed = ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW);
     if (failed != 0 || !made.folder) fail(name, "an empty stand-in cannot be made in the workspace", errno);
@@ -61681,15 +61724,18 @@ class workspace_protection {
 
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -61776,6 +61822,27 @@ inline bool passes_through(const std::filesystem::path& path, const std::vector<
   return false;
 }
 
+/// Returns the content of a file that a command may have made: a FIFO, a device, a huge file or one with a lease would
+/// otherwise block this program or fill its memory. Returns no value if it cannot be read at once, or if it is no
+/// regular file of at most 64 KiB.
+inline std::optional<std::string> small_file(const std::filesystem::path& path) {
+  constexpr off_t most = 64 * 1024;
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > most)
+    return std::nullopt;
+  std::string text(static_cast<std::size_t>(most), '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(file.get(), text.data() + size, text.size() - size);
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  text.resize(size);
+  return text;
+}
+
 /// Returns true if a folder has the standard library of Python, as the prefix of an installation does.
 inline bool has_python_library(const std::filesystem::path& prefix) {
   constexpr int newest = 30;
@@ -61829,9 +61896,10 @@ inline std::vector<python_folder> python_folders(const std::filesystem::path& pr
   };
   const fs::path prefix = program.parent_path().parent_path();
   const fs::path config_path = prefix / "pyvenv.cfg";
-  std::ifstream config(config_path);
-  if (config.is_open()) add(prefix, true, prefix);
-  for (std::string line; std::getline(config, line);) {
+  const std::optional<std::string> config = small_file(config_path);
+  if (config) add(prefix, true, prefix);
+  std::istringstream lines(config.value_or(""));
+  for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos || line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1) != "home") continue;
     const std::size_t start = line.find_first_not_of(" \t", equals + 1);
@@ -62066,6 +62134,9 @@ class jail_plan {
     add_system();
     add_configuration(settings, shell);
     add("--proc", "/proc", "--dev", "/dev");
+    // The kernel lists the names of the keys of this user there, also those that were added outside.
+    for (const char* keys : {"/proc/keys", "/proc/key-users"})
+      if (::access(keys, F_OK) == 0) add("--ro-bind", "/dev/null", keys);
     own_.insert(own_.end(), {"/proc", "/dev", "/tmp"});
     const std::string size = std::to_string(settings.limits.max_temporary_size());
     for (const char* folder : {"/tmp", "/dev/shm"}) {
@@ -64048,6 +64119,19 @@ void require_at_least(const char* option, Number given, Number least) {
                                                  std::to_string(least) + ", not " + std::to_string(given));
 }
 
+/// Refuses a size in bytes below the minimum, or one that no file system or control group of Linux can have.
+inline void require_size(const char* option, std::uint64_t given, std::uint64_t least) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  const auto shown = [](std::uint64_t bytes) {
+    constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+    if (bytes >= mebibyte && bytes % mebibyte == 0) return std::to_string(bytes / mebibyte) + " MiB";
+    return std::to_string(bytes) + " bytes";
+  };
+  if (given < least || given > most)
+    throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must be from " + shown(least) + " to " +
+                                                 shown(most) + ", not " + shown(given));
+}
+
 inline void require_not_negative(const char* option, std::chrono::milliseconds time) {
   if (time < std::chrono::milliseconds::zero())
     throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must not be negative");
@@ -64089,7 +64173,7 @@ basic_jail<Unused>& basic_jail<Unused>::network(network_policy policy) {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t max_size) {
-  detail::require_at_least("memory", max_size, std::size_t{16} << 20);
+  detail::require_size("memory", max_size, std::uint64_t{16} << 20);
   return with([&](detail::jail_settings& all) { all.limits.memory = max_size; });
 }
 
@@ -64119,6 +64203,9 @@ basic_jail<Unused>& basic_jail<Unused>::cpus(double count) {
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::processes(std::uint32_t most) {
   detail::require_at_least("processes", most, std::uint32_t{8});
+  constexpr std::uint32_t of_the_kernel = std::uint32_t{1} << 22;
+  if (most > of_the_kernel)
+    throw error(exec_errc::invalid_argument, "jail: processes must be at most 4194304, the maximum of Linux");
   return with([&](detail::jail_settings& all) { all.limits.processes = most; });
 }
 
@@ -64135,13 +64222,13 @@ basic_jail<Unused>& basic_jail<Unused>::open_files(std::uint32_t most) {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace_size(std::size_t most) {
-  detail::require_at_least("workspace_size", most, std::size_t{64} << 10);
+  detail::require_size("workspace_size", most, std::uint64_t{64} << 10);
   return with([&](detail::jail_settings& all) { all.limits.workspace_size = most; });
 }
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::temporary_size(std::size_t most) {
-  detail::require_at_least("temporary_size", most, std::size_t{64} << 10);
+  detail::require_size("temporary_size", most, std::uint64_t{64} << 10);
   return with([&](detail::jail_settings& all) { all.limits.temporary_size = most; });
 }
 
@@ -64173,8 +64260,9 @@ basic_jail<Unused>& basic_jail<Unused>::protect(std::string name) {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
-  for (const char* const name : {".git/hooks/", ".git/config", ".gitmodules", ".envrc", ".vscode/", ".idea/",
-                                 ".claude/", ".cursor/", ".mcp.json"})
+  for (const char* const name :
+       {".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".gitmodules",
+        ".envrc", ".vscode/", ".idea/", ".claude/", ".cursor/", ".mcp.json"})
     protect(name);
   return *this;
 }

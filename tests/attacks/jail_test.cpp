@@ -27,7 +27,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -510,6 +512,35 @@ print(ctypes.string_at(at, 15) if at < (1 << 63) else "nothing")
                        std::to_string(segment)));
   ::shmdt(mapped);
   ::shmctl(segment, IPC_RMID, nullptr);
+}
+
+// The control is the same user outside of a jail.
+TEST_F(JailAttack, SY_18_the_names_of_keys_of_the_host_are_not_listed) {
+  COFFERDAM_NEEDS("root", ::geteuid() == 0, "that a key of the jail's user can be made outside");
+  constexpr const char* name = "cofferdam-test-key";
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[0]);
+    constexpr int user_keyring = -4;
+    bool listed = ::setresgid(60991, 60991, 60991) == 0 && ::setresuid(60991, 60991, 60991) == 0 &&
+                  ::syscall(SYS_add_key, "user", name, "x", 1, user_keyring) >= 0;
+    std::ifstream keys("/proc/keys");
+    const std::string text{std::istreambuf_iterator<char>(keys), {}};
+    listed = listed && text.find(name) != std::string::npos;
+    if (::write(ends[1], listed ? "1" : "0", 1) == 1) ::pause();
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  char is_listed_outside = '0';
+  EXPECT_EQ(::read(ends[0], &is_listed_outside, 1), 1);
+  ::close(ends[0]);
+  EXPECT_EQ(is_listed_outside, '1');
+  const command_result result = result_of(recipe(), "id -u; cat /proc/keys /proc/key-users");
+  EXPECT_EQ(result.out_text(), "1000\n");
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(JailAttack, SY_18_processes_and_the_name_of_the_host_are_hidden) {

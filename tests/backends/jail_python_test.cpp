@@ -39,6 +39,30 @@ TEST(JailPython, a_virtual_environment_has_a_prefix_and_a_base_prefix) {
   EXPECT_EQ(python_folders(base / "venv/bin/python3", base / "home"), (paths{base / "venv", base / "opt/python"}));
 }
 
+// A command in a jail may have made any kind of file. Reading them as a stream would never end.
+TEST(JailPython, a_configuration_that_is_no_small_file_is_not_read) {
+  const temporary_folder base;
+  base.write("opt/python/bin/python3", "", 0755);
+  base.write("opt/python/lib/python3.12/os.py", "");
+  base.make_folder("venv/bin");
+  base.make_link("venv/bin/python3", (base / "opt/python/bin/python3").string());
+  const std::filesystem::path config = base / "venv/pyvenv.cfg";
+  const auto found = [&] { return python_folders(base / "venv/bin/python3", base / "home"); };
+  const paths only_the_target = {base / "opt/python"};
+  base.make_fifo("venv/pyvenv.cfg");
+  EXPECT_EQ(found(), only_the_target);
+  std::filesystem::remove(config);
+  std::filesystem::create_symlink("/dev/zero", config);
+  EXPECT_EQ(found(), only_the_target);
+  std::filesystem::remove(config);
+  const std::string text = "home = " + (base / "opt/python/bin").string() + "\n";
+  base.write("venv/pyvenv.cfg", text);
+  std::filesystem::resize_file(config, 3'000'000'000);
+  EXPECT_EQ(found(), only_the_target);
+  std::filesystem::resize_file(config, text.size());  // the control
+  EXPECT_EQ(found(), (paths{base / "venv", base / "opt/python"}));
+}
+
 TEST(JailPython, the_python_of_the_system_needs_no_folder) {
   EXPECT_EQ(python_folders("/usr/bin/python3", "/home/user"), paths());
 }

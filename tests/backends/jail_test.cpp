@@ -15,12 +15,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -450,6 +453,54 @@ TEST_F(Jail, a_jail_that_closes_does_not_end_the_protection_of_another) {
   EXPECT_TRUE(!base_.has("shared/.mcp.json") || base_.read("shared/.mcp.json").empty());
 }
 
+// A second jail finds the stand-ins of the first one, among them an empty folder .git. They protect it too, and the
+// last jail removes them, in any order and also after a program was killed.
+TEST_F(Jail, several_jails_share_stand_ins_and_the_last_one_removes_them) {
+  const auto names_in = [](const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& each : std::filesystem::directory_iterator(folder)) names.push_back(each.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  for (const bool first_closes_first : {true, false}) {
+    const std::filesystem::path shared = base_.make_shared_folder(first_closes_first ? "one" : "two");
+    std::filesystem::create_directory(shared / ".vscode");  // empty, but not a stand-in
+    const jail guarded = recipe().workspace(shared).protect_project_files();
+    run([&]() -> awaitable<void> {
+      jail_environment first = co_await guarded.open();
+      jail_environment second = co_await guarded.open();
+      const command_result attack =
+          co_await second.run_command("echo evil > .git/HEAD; mkdir .git/objects; mv .git moved; rmdir .git");
+      EXPECT_FALSE(attack.ok());
+      EXPECT_TRUE(std::filesystem::is_empty(shared / ".git"));
+      EXPECT_FALSE(std::filesystem::exists(shared / "moved"));
+      co_await (first_closes_first ? first : second).close();
+      EXPECT_TRUE(std::filesystem::exists(shared / ".git"));
+      co_await (first_closes_first ? second : first).close();
+    });
+    EXPECT_EQ(names_in(shared), std::vector<std::string>{".vscode"});
+  }
+
+  const std::filesystem::path left = base_.make_shared_folder("left");
+  const jail guarded = recipe().workspace(left).protect_project_files();
+  std::cout.flush();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    run([&]() -> awaitable<void> {
+      jail_environment env = co_await guarded.open();
+      co_await env.run_command("touch opened; sleep 60");
+    });
+    ::_exit(0);
+  }
+  EXPECT_TRUE(cofferdam_test::eventually([&] { return std::filesystem::exists(left / "opened"); }));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(left / ".git")) << "the killed program has left no stand-in";
+  EXPECT_FALSE(result_of(guarded, "echo evil > .git/HEAD").ok());
+  EXPECT_EQ(names_in(left), std::vector<std::string>{"opened"});
+}
+
 TEST_F(Jail, other_users_of_the_machine_cannot_enter_a_private_workspace) {
   run([&]() -> awaitable<void> {
     auto body = [&](jail_environment& env) -> awaitable<void> {
@@ -752,10 +803,13 @@ TEST_F(Jail, wrong_settings_are_refused_at_once) {
       [] { jail().mount_read_only("/a/../tmp"); },
       [] { jail().memory(1); },
       [] { jail().cpu_time(0s); },
+      [] { jail().memory(std::size_t{1} << 63); },
       [] { jail().processes(1); },
+      [] { jail().processes(5'000'000); },
       [] { jail().open_files(3); },
       [] { jail().workspace_size(1); },
       [] { jail().temporary_size(1); },
+      [] { jail().temporary_size(std::numeric_limits<std::size_t>::max()); },
       [] { jail().workspace_path("/etc/x"); },
       [] { jail().workspace_path("relative"); },
       [] { jail().protect(""); },

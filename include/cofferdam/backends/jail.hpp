@@ -128,8 +128,8 @@ class basic_jail {
   /// \param count  from 0.01 to 65536. Default: no limit.
   basic_jail& cpus(double count);
   /// Limits the number of processes and threads in the environment, those of the warden included: 3, and 1 for each
-  /// command that runs. At least 8. Default: 1024. If this program may make control groups, the result of a command
-  /// that failed because of this limit has `error_kind::process_limit`; not for the default.
+  /// command that runs. At least 8, at most 4,194,304. Default: 1024. If this program may make control groups, the
+  /// result of a command that failed because of this limit has `error_kind::process_limit`; not for the default.
   basic_jail& processes(std::uint32_t most);
   /// Limits the size of each file that a command writes, in bytes. Default: no limit. The result of a command whose
   /// first process it has ended has `error_kind::file_too_large`. If it has ended another process, the result has
@@ -150,13 +150,15 @@ class basic_jail {
   /// folder of the system. Default: /workspace.
   basic_jail& workspace_path(std::string path);
   /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
-  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). For
-  /// files that programs outside the jail obey. Where the workspace is a directory of this machine, the stand-ins exist
-  /// there too, until `close()`; if this program is killed, they stay.
+  /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). The
+  /// same holds for a folder in its path that is empty or does not exist. For files that programs outside the jail
+  /// obey. Where the workspace is a directory of this machine, the stand-ins exist there too, until the last jail that
+  /// protects them has closed. If this program is killed, they stay until another jail with the same names closes.
   /// \param name  relative to the workspace, without `..`; at most 24 names. At `open()` no part is a symbolic link.
   basic_jail& protect(std::string name);
   /// Protects the usual files of a project that Git, shells, editors and agents obey: .git/hooks, .git/config,
-  /// .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and .mcp.json. Without a folder .git, none can be made.
+  /// .git/config.worktree, .git/modules, .git/worktrees, .gitmodules, .envrc, .vscode, .idea, .claude, .cursor and
+  /// .mcp.json. Without a folder .git, none can be made. Commands cannot commit in submodules and linked worktrees.
   /// \par Limits  Git outside the jail can still run a command of the guest: through a repository in a subfolder, a
   ///              file `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself.
   ///              Look at such a workspace with another user, or in a jail.

@@ -67,6 +67,9 @@ class jail_plan {
     add_system();
     add_configuration(settings, shell);
     add("--proc", "/proc", "--dev", "/dev");
+    // The kernel lists the names of the keys of this user there, also those that were added outside.
+    for (const char* keys : {"/proc/keys", "/proc/key-users"})
+      if (::access(keys, F_OK) == 0) add("--ro-bind", "/dev/null", keys);
     own_.insert(own_.end(), {"/proc", "/dev", "/tmp"});
     const std::string size = std::to_string(settings.limits.max_temporary_size());
     for (const char* folder : {"/tmp", "/dev/shm"}) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -40,11 +41,15 @@ class protected_path {
   ino_t inode = 0;
 };
 
-/// The protected names of one workspace. Names that do not exist get a mount point on the host, which is removed with
-/// this object, unless another jail uses it: a removed mount point would end the protection in that jail. Each jail
-/// therefore keeps a shared lock on a mount point that may be such a stand-in.
+/// The protected names of one workspace. Names that do not exist get a mount point on the host, a stand-in. Several
+/// jails may use it at once. Each of them has a shared lock on it, and the last one removes it: a removed mount point
+/// would end the protection in another jail. A stand-in is known by its time of modification, so that a jail also
+/// removes those of a program that was killed.
 class workspace_protection {
  public:
+  /// The time of modification of stand-ins, in seconds since 1970.
+  static constexpr time_t time_of_stub = 60991;
+
   /// \param workspace  the host's folder; empty: the workspace is in memory.
   /// \throws error{exec_errc::provider_failed} for a symbolic link, which could lead anywhere by the time it is
   ///     mounted.
@@ -123,8 +128,13 @@ class workspace_protection {
         return;
       } else if (S_ISLNK(status.st_mode)) {
         fail(name, "'" + one_line(path) + "' is a symbolic link; protect what it leads to");
+      } else if (is_stub(folder, part, status) && share_stub(folder, part, status)) {
+        const bool is_directory = S_ISDIR(status.st_mode);
+        paths_.push_back({path, is_directory ? protection_kind::empty_folder : protection_kind::empty_file, 0, 0});
+        return;
       } else {
-        const bool is_parent = !is_last && S_ISDIR(status.st_mode);
+        // A command cannot fill an empty folder either: it may be a stand-in whose file system has no such time.
+        const bool is_parent = !is_last && S_ISDIR(status.st_mode) && !is_empty(folder, part);
         paths_.push_back(
             {path, is_parent ? protection_kind::parent : protection_kind::existing, status.st_dev, status.st_ino});
         if (!is_parent) {
@@ -135,6 +145,35 @@ class workspace_protection {
       folder.reset(::openat(folder.get(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!folder) fail(name, "'" + one_line(path) + "' cannot be opened", errno);
     }
+  }
+
+  static bool is_empty(const unique_fd& folder, const std::string& part) {
+    const unique_fd found(::openat(folder.get(), part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!found) return false;
+    std::error_code failure;
+    return std::filesystem::is_empty("/proc/self/fd/" + std::to_string(found.get()), failure) && !failure;
+  }
+
+  /// Returns true for an empty file or folder with the time of a stand-in.
+  static bool is_stub(const unique_fd& folder, const std::string& part, const struct stat& status) {
+    if (status.st_mtim.tv_sec != time_of_stub) return false;
+    return S_ISDIR(status.st_mode) ? is_empty(folder, part) : S_ISREG(status.st_mode) && status.st_size == 0;
+  }
+
+  /// Uses the stand-in of another jail. Returns false if it was removed meanwhile, or if it is locked.
+  bool share_stub(const unique_fd& folder, const std::string& part, const struct stat& status) {
+    stub shared;
+    shared.folder.reset(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 3));
+    shared.lock.reset(::openat(folder.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!shared.folder || !shared.lock || ::flock(shared.lock.get(), LOCK_SH | LOCK_NB) != 0) return false;
+    struct stat now {};
+    if (::fstatat(folder.get(), part.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    if (now.st_dev != status.st_dev || now.st_ino != status.st_ino) return false;
+    shared.name = part;
+    shared.device = status.st_dev;
+    shared.inode = status.st_ino;
+    stubs_.push_back(std::move(shared));
+    return true;
   }
 
   /// Keeps a shared lock on what may be a stand-in of another jail.
@@ -159,6 +198,8 @@ class workspace_protection {
     }
     if (failed != 0 && errno == EEXIST) return false;
     if (made.lock) ::flock(made.lock.get(), LOCK_SH | LOCK_NB);
+    const timespec times[2] = {{time_of_stub, 0}, {time_of_stub, 0}};
+    if (failed == 0) ::utimensat(folder.get(), part.c_str(), times, AT_SYMLINK_NOFOLLOW);
     struct stat status {};
     if (failed == 0) failed = ::fstatat(folder.get(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW);
     if (failed != 0 || !made.folder) fail(name, "an empty stand-in cannot be made in the workspace", errno);

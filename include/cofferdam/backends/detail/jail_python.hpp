@@ -3,18 +3,22 @@
 #pragma once
 
 #include <cofferdam/os/spawn.hpp>
+#include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/version.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -101,6 +105,27 @@ inline bool passes_through(const std::filesystem::path& path, const std::vector<
   return false;
 }
 
+/// Returns the content of a file that a command may have made: a FIFO, a device, a huge file or one with a lease would
+/// otherwise block this program or fill its memory. Returns no value if it cannot be read at once, or if it is no
+/// regular file of at most 64 KiB.
+inline std::optional<std::string> small_file(const std::filesystem::path& path) {
+  constexpr off_t most = 64 * 1024;
+  const unique_fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > most)
+    return std::nullopt;
+  std::string text(static_cast<std::size_t>(most), '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t count = ::read(file.get(), text.data() + size, text.size() - size);
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  text.resize(size);
+  return text;
+}
+
 /// Returns true if a folder has the standard library of Python, as the prefix of an installation does.
 inline bool has_python_library(const std::filesystem::path& prefix) {
   constexpr int newest = 30;
@@ -154,9 +179,10 @@ inline std::vector<python_folder> python_folders(const std::filesystem::path& pr
   };
   const fs::path prefix = program.parent_path().parent_path();
   const fs::path config_path = prefix / "pyvenv.cfg";
-  std::ifstream config(config_path);
-  if (config.is_open()) add(prefix, true, prefix);
-  for (std::string line; std::getline(config, line);) {
+  const std::optional<std::string> config = small_file(config_path);
+  if (config) add(prefix, true, prefix);
+  std::istringstream lines(config.value_or(""));
+  for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos || line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1) != "home") continue;
     const std::size_t start = line.find_first_not_of(" \t", equals + 1);

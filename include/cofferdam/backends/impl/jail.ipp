@@ -56,6 +56,19 @@ void require_at_least(const char* option, Number given, Number least) {
                                                  std::to_string(least) + ", not " + std::to_string(given));
 }
 
+/// Refuses a size in bytes below the minimum, or one that no file system or control group of Linux can have.
+inline void require_size(const char* option, std::uint64_t given, std::uint64_t least) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  const auto shown = [](std::uint64_t bytes) {
+    constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+    if (bytes >= mebibyte && bytes % mebibyte == 0) return std::to_string(bytes / mebibyte) + " MiB";
+    return std::to_string(bytes) + " bytes";
+  };
+  if (given < least || given > most)
+    throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must be from " + shown(least) + " to " +
+                                                 shown(most) + ", not " + shown(given));
+}
+
 inline void require_not_negative(const char* option, std::chrono::milliseconds time) {
   if (time < std::chrono::milliseconds::zero())
     throw error(exec_errc::invalid_argument, std::string("jail: ") + option + " must not be negative");
@@ -97,7 +110,7 @@ basic_jail<Unused>& basic_jail<Unused>::network(network_policy policy) {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::memory(std::size_t max_size) {
-  detail::require_at_least("memory", max_size, std::size_t{16} << 20);
+  detail::require_size("memory", max_size, std::uint64_t{16} << 20);
   return with([&](detail::jail_settings& all) { all.limits.memory = max_size; });
 }
 
@@ -127,6 +140,9 @@ basic_jail<Unused>& basic_jail<Unused>::cpus(double count) {
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::processes(std::uint32_t most) {
   detail::require_at_least("processes", most, std::uint32_t{8});
+  constexpr std::uint32_t of_the_kernel = std::uint32_t{1} << 22;
+  if (most > of_the_kernel)
+    throw error(exec_errc::invalid_argument, "jail: processes must be at most 4194304, the maximum of Linux");
   return with([&](detail::jail_settings& all) { all.limits.processes = most; });
 }
 
@@ -143,13 +159,13 @@ basic_jail<Unused>& basic_jail<Unused>::open_files(std::uint32_t most) {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace_size(std::size_t most) {
-  detail::require_at_least("workspace_size", most, std::size_t{64} << 10);
+  detail::require_size("workspace_size", most, std::uint64_t{64} << 10);
   return with([&](detail::jail_settings& all) { all.limits.workspace_size = most; });
 }
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::temporary_size(std::size_t most) {
-  detail::require_at_least("temporary_size", most, std::size_t{64} << 10);
+  detail::require_size("temporary_size", most, std::uint64_t{64} << 10);
   return with([&](detail::jail_settings& all) { all.limits.temporary_size = most; });
 }
 
@@ -181,8 +197,9 @@ basic_jail<Unused>& basic_jail<Unused>::protect(std::string name) {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
-  for (const char* const name : {".git/hooks/", ".git/config", ".gitmodules", ".envrc", ".vscode/", ".idea/",
-                                 ".claude/", ".cursor/", ".mcp.json"})
+  for (const char* const name :
+       {".git/hooks/", ".git/config", ".git/config.worktree", ".git/modules/", ".git/worktrees/", ".gitmodules",
+        ".envrc", ".vscode/", ".idea/", ".claude/", ".cursor/", ".mcp.json"})
     protect(name);
   return *this;
 }
