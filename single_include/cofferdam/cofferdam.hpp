@@ -3172,7 +3172,8 @@ class process {
   /// Writes all of `data` to the command's standard input. The command must have been started with
   /// `command::open_input()`.
   /// \param data  the bytes; the caller keeps them alive until the awaitable completes.
-  /// \throws error{exec_errc::io_error} if the command has ended or closed its standard input.
+  /// \throws error{exec_errc::io_error} if the command has ended or closed its standard input. Where the command is not
+  ///     on this machine, bytes that are sent before its end is known here are accepted and discarded.
   /// \throws error{exec_errc::unsupported} if the command was started without `open_input()`.
   /// \par Cancellation  terminal: throws `error{exec_errc::cancelled}`; a part of `data` may have been written.
   awaitable<void> write_input(bytes_view data) { return get().write_input(data); }
@@ -31160,8 +31161,7 @@ inline spawned spawn(const spawn_request& request) {
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/types.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -31198,11 +31198,11 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// Makes the pipes the property of another user, so that a command of this user can open /dev/stdout and /dev/stderr.
-  /// If this program may not do that, the pipes stay its own; they work, but only as open descriptors.
-  void give_to(uid_t uid, gid_t gid) noexcept {
+  /// Lets a command of another user open /dev/stdin, /dev/stdout and /dev/stderr. A pipe has no other name, and
+  /// /proc/PID/fd only shows it to those that could take the process over.
+  void open_to_all() noexcept {
     for (const unique_fd& each : theirs_)
-      if (each) static_cast<void>(::fchown(each.get(), uid, gid) == 0);
+      if (each) ::fchmod(each.get(), 0666);
   }
 
   /// This program's ends of the pipes or of the terminal. `input` is empty if the command has no input; `error` is
@@ -38615,12 +38615,9 @@ class warden_settings {
   std::uint32_t uid = no_change;
   /// The group of commands and file operations; see `uid`.
   std::uint32_t gid = no_change;
-  /// The owner of the pipes of commands, as a user of this program's machine, if the warden's stream can carry
-  /// descriptors. A command can open /dev/stdout and /dev/stderr only if the pipes are its user's. Default: the user of
-  /// this program. Another one needs CAP_CHOWN; without it, nothing changes.
-  std::uint32_t pipe_uid = no_change;
-  /// The group of the pipes of commands; see `pipe_uid`.
-  std::uint32_t pipe_gid = no_change;
+  /// True if commands may have another user than this program, and the warden's stream carries descriptors. Commands
+  /// can then open /dev/stdin, /dev/stdout and /dev/stderr although their pipes belong to this program's user.
+  bool commands_are_of_another_user = false;
   /// Called on the session's executor with the result of each command that was not ended by a time limit, a memory
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
   /// reason and advice of the result. May be empty.
@@ -38862,8 +38859,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (has_input) order.flags |= wire::spawn_open_input;
     if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made in the sandbox, by the warden
       pipes.emplace(c, request, -1);
-      if (settings_.pipe_uid != wire::keep_id || settings_.pipe_gid != wire::keep_id)
-        pipes->give_to(settings_.pipe_uid, settings_.pipe_gid);
+      if (settings_.commands_are_of_another_user) pipes->open_to_all();
       new_command->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       if (has_input) descriptors[count++] = request.input;
@@ -52865,6 +52861,7 @@ class container_creation {
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
+    settings.commands_are_of_another_user = true;  // also root of the container may be another user than this program
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
@@ -63961,10 +63958,7 @@ class basic_jail_place {
     wanted.commands.isolation = std::make_shared<const isolation_report>(place.isolation());
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
-    if (start.user().is_other) {
-      wanted.pipe_uid = start.user().uid;
-      wanted.pipe_gid = start.user().gid;
-    }
+    wanted.commands_are_of_another_user = start.user().is_other;
     wanted.limits = settings->limits.for_each_process(place.group_.get());
     const std::shared_ptr<jail_limit_watch> watch = place.limit_watch_;
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };

@@ -106,7 +106,8 @@ class process {
   /// Writes all of `data` to the command's standard input. The command must have been started with
   /// `command::open_input()`.
   /// \param data  the bytes; the caller keeps them alive until the awaitable completes.
-  /// \throws error{exec_errc::io_error} if the command has ended or closed its standard input.
+  /// \throws error{exec_errc::io_error} if the command has ended or closed its standard input. Where the command is not
+  ///     on this machine, bytes that are sent before its end is known here are accepted and discarded.
   /// \throws error{exec_errc::unsupported} if the command was started without `open_input()`.
   /// \par Cancellation  terminal: throws `error{exec_errc::cancelled}`; a part of `data` may have been written.
   awaitable<void> write_input(bytes_view data) { return get().write_input(data); }

@@ -230,8 +230,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     if (has_input) order.flags |= wire::spawn_open_input;
     if (link_->carries_descriptors() && !c.terminal()) {  // a terminal is made in the sandbox, by the warden
       pipes.emplace(c, request, -1);
-      if (settings_.pipe_uid != wire::keep_id || settings_.pipe_gid != wire::keep_id)
-        pipes->give_to(settings_.pipe_uid, settings_.pipe_gid);
+      if (settings_.commands_are_of_another_user) pipes->open_to_all();
       new_command->connect_to(*pipes);
       order.flags |= wire::spawn_descriptors;
       if (has_input) descriptors[count++] = request.input;

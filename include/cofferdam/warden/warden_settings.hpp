@@ -51,12 +51,9 @@ class warden_settings {
   std::uint32_t uid = no_change;
   /// The group of commands and file operations; see `uid`.
   std::uint32_t gid = no_change;
-  /// The owner of the pipes of commands, as a user of this program's machine, if the warden's stream can carry
-  /// descriptors. A command can open /dev/stdout and /dev/stderr only if the pipes are its user's. Default: the user of
-  /// this program. Another one needs CAP_CHOWN; without it, nothing changes.
-  std::uint32_t pipe_uid = no_change;
-  /// The group of the pipes of commands; see `pipe_uid`.
-  std::uint32_t pipe_gid = no_change;
+  /// True if commands may have another user than this program, and the warden's stream carries descriptors. Commands
+  /// can then open /dev/stdin, /dev/stdout and /dev/stderr although their pipes belong to this program's user.
+  bool commands_are_of_another_user = false;
   /// Called on the session's executor with the result of each command that was not ended by a time limit, a memory
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
   /// reason and advice of the result. May be empty.

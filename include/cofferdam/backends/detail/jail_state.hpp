@@ -374,10 +374,7 @@ class basic_jail_place {
     wanted.commands.isolation = std::make_shared<const isolation_report>(place.isolation());
     wanted.landlock = settings->landlock;
     wanted.root = settings->workspace_path;
-    if (start.user().is_other) {
-      wanted.pipe_uid = start.user().uid;
-      wanted.pipe_gid = start.user().gid;
-    }
+    wanted.commands_are_of_another_user = start.user().is_other;
     wanted.limits = settings->limits.for_each_process(place.group_.get());
     const std::shared_ptr<jail_limit_watch> watch = place.limit_watch_;
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };

@@ -11,8 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/types.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -49,11 +48,11 @@ class command_pipes {
     request.error = theirs_[2].get();
   }
 
-  /// Makes the pipes the property of another user, so that a command of this user can open /dev/stdout and /dev/stderr.
-  /// If this program may not do that, the pipes stay its own; they work, but only as open descriptors.
-  void give_to(uid_t uid, gid_t gid) noexcept {
+  /// Lets a command of another user open /dev/stdin, /dev/stdout and /dev/stderr. A pipe has no other name, and
+  /// /proc/PID/fd only shows it to those that could take the process over.
+  void open_to_all() noexcept {
     for (const unique_fd& each : theirs_)
-      if (each) static_cast<void>(::fchown(each.get(), uid, gid) == 0);
+      if (each) ::fchmod(each.get(), 0666);
   }
 
   /// This program's ends of the pipes or of the terminal. `input` is empty if the command has no input; `error` is

@@ -206,6 +206,7 @@ class container_creation {
   awaitable<void> meet_warden(byte_stream raw, std::vector<std::string> variables) {
     isolation_.set(isolation_kind::process_tree, "everything the command started");
     warden_settings settings = warden_settings_for(into_, *settings_, std::move(isolation_));
+    settings.commands_are_of_another_user = true;  // also root of the container may be another user than this program
     if (!plan_.guest.is_root()) {
       settings.uid = plan_.guest.uid();
       settings.gid = plan_.guest.gid();
