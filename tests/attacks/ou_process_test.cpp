@@ -316,6 +316,13 @@ TEST_P(OuAttack, OU_10_a_slow_consumer_holds_the_producer_up_and_loses_nothing) 
   }
 }
 
+TEST(Attack, OU_10_control_output_into_a_file_holds_nothing_up) {
+  const temporary_folder base;
+  naive_runner naive("head -c 33554432 /dev/zero > '" + (base / "output").string() + "'", base.path());
+  EXPECT_TRUE(naive.finish(60s));
+  EXPECT_EQ(std::filesystem::file_size(base / "output"), 32 * mib) << "all of it, while nobody has read";
+}
+
 TEST_P(OuAttack, OU_11_a_callback_that_throws_ends_the_guest_and_leaks_nothing) {
   const attack_folder base(GetParam());
   const auto body = [&](auto& env) -> awaitable<void> {
