@@ -25,6 +25,7 @@
 #include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/jail_policies.hpp>
+#include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/cluster_info.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>

@@ -19,6 +19,7 @@
 #include <cofferdam/backends/impl/docker.ipp>
 #include <cofferdam/backends/impl/e2b.ipp>
 #include <cofferdam/backends/impl/jail.ipp>
+#include <cofferdam/backends/impl/kubernetes.ipp>
 #include <cofferdam/backends/impl/local.ipp>
 #include <cofferdam/backends/impl/over.ipp>
 #include <cofferdam/backends/kubernetes/impl/cluster_info.ipp>

@@ -83,6 +83,10 @@ class websocket {
   /// \par Cancellation  terminal: the connection is closed without waiting for the peer.
   awaitable<void> close(std::uint16_t code = 1000);
 
+  /// Closes the connection at once, without a close frame. Operations under way throw
+  /// error{exec_errc::environment_closed}; the object stays alive for them. A second call does nothing.
+  void abandon() noexcept;
+
  private:
   websocket_state& get() const;
 

@@ -62,6 +62,10 @@ COFFERDAM_DECL awaitable<void> websocket::close(std::uint16_t code) {
   if (state) co_await state->finish(code);
 }
 
+COFFERDAM_DECL void websocket::abandon() noexcept {
+  if (state_) state_->abandon();
+}
+
 COFFERDAM_DECL awaitable<websocket_opening> open_websocket(http_client& client, http_request request,
                                                            std::vector<std::string> protocols,
                                                            websocket_settings settings, http_limits limits) {

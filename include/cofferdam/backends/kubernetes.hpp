@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/kubernetes/pod_options.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/detail/core/environment_handle.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes {
+
+namespace detail {
+class sandbox;
+class sandbox_settings;
+}  // namespace detail
+
+/// An open pod, and the workspace in it. Models every concept that refines `code_exec_environment`, except
+/// `suspendable_environment`.
+///
+/// The first process of the pod is a small helper program of this library. When the connection to the pod is lost, or
+/// the host program dies, that process ends everything else in the pod, and the pod itself after its hold time
+/// (`pod_options::hold_time`). A lost connection is never made again, and no command is repeated.
+///
+/// The environment may be moved while no operation is under way. If it is destroyed without `close()`, its commands end
+/// at once, and the pod ends after its hold time.
+/// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
+class environment {
+ public:
+  /// Makes an object without an environment. Its operations throw error{exec_errc::environment_closed}.
+  environment();
+  explicit environment(std::shared_ptr<detail::sandbox> inside);
+  environment(environment&&) noexcept;
+  environment& operator=(environment&&) noexcept;
+  ~environment();
+
+  /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command is never
+  /// started twice.
+  /// \throws error{exec_errc::environment_closed}; error{exec_errc::outside_workspace, not_found, not_a_directory} if
+  ///     the command's working directory is not a directory of the workspace; error{exec_errc::provider_lost}, with the
+  ///     output so far in `partial()`, if the pod or the connection is lost. The text has the cluster's reason, such as
+  ///     exceeded memory or a lost node.
+  /// \par Cancellation  terminal: all processes that the command has started get SIGTERM, and SIGKILL after the grace
+  ///                    period (`provider::kill_grace`). Then this function throws error{exec_errc::cancelled}.
+  awaitable<command_result> run_command(command c);
+
+  /// Starts a command, and returns the running process. If the command cannot be started, the returned process has
+  /// already ended, and its result contains the reason.
+  /// \throws the errors of `run_command`.
+  awaitable<process> start(command c);
+
+  /// Reads a whole file of the workspace.
+  /// \param path       relative to the workspace.
+  /// \param max_bytes  maximum size of the file in bytes.
+  /// \throws error{exec_errc::too_large} if the file is larger; error{exec_errc::not_found};
+  ///     error{exec_errc::outside_workspace}; error{exec_errc::environment_closed}; error{exec_errc::provider_lost}.
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
+  /// Writes a file of the workspace, and makes missing folders. The file is written whole or not at all.
+  /// \param path     relative to the workspace.
+  /// \param content  the caller keeps these bytes until the awaitable completes.
+  /// \throws error{exec_errc::outside_workspace}; error{exec_errc::environment_closed};
+  ///     error{exec_errc::provider_lost}.
+  awaitable<void> write_file(std::string path, bytes_view content);
+  /// Writes a file from temporary bytes, which the awaitable takes over. The awaitable can therefore be stored and
+  /// awaited later.
+  template <std::same_as<bytes> Bytes>
+  awaitable<void> write_file(std::string path, Bytes&& content) {
+    return cofferdam::write_bytes(*this, std::move(path), std::move(content));
+  }
+  /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
+  file_system files();
+
+  /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
+  /// is first.
+  std::vector<background_command> background() const;
+  /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
+  /// get SIGTERM, and SIGKILL after the grace period (`provider::kill_grace`). This function cannot be cancelled.
+  /// \param number  `background_command::number()`.
+  /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
+  awaitable<void> end_background(std::uint32_t number);
+
+  /// Returns the name of the pod.
+  const std::string& pod_name() const;
+  /// Returns the namespace of the pod.
+  const std::string& pod_namespace() const;
+
+  /// Returns true if the pod or the connection to it is known to be lost. Then every command would fail with
+  /// error{exec_errc::provider_lost}. Sends nothing to the cluster. Any thread may call this function.
+  bool is_lost() const noexcept;
+
+  /// Ends all commands and deletes the pod. Commands that are still running fail with
+  /// error{exec_errc::environment_closed}. This function cannot be cancelled, and a second call waits for the first.
+  ///
+  /// If the connection to the API server breaks, the request is repeated; it is sent at most three times.
+  /// \throws error{exec_errc::provider_failed} if the API server cannot be reached any more. The pod then ends after
+  ///     its hold time.
+  awaitable<void> close();
+
+ private:
+  cofferdam::detail::environment_handle<detail::sandbox> handle_;
+};
+
+/// A recipe for environments in pods of a Kubernetes cluster: `kubernetes::from_image("python:3.12-slim")`. Each
+/// `open()` makes a new pod.
+///
+/// The defaults are restrictive: no network, no capabilities, no new privileges, a read-only image, no token for the
+/// API server, 1 GiB of memory and 2 CPUs. Commands run as a user other than root. `pod_options` changes these
+/// settings. Before any command runs, the library compares the pod that the API server has admitted with the requested
+/// one. Every result reports the walls in `isolation()`. For a pod without a network, `open()` tries a connection that
+/// must fail, because a NetworkPolicy has no effect in clusters without a network plugin that enforces it.
+///
+/// The user of the kubeconfig needs these rights in the namespace: pods (create, get, watch, delete), pods/exec (get,
+/// create), configmaps (get, create), and networkpolicies (get, create). The right to list nodes is used to choose the
+/// architecture, and the right to list pods to delete pods that dead programs have left.
+///
+/// `open()` creates two objects that stay: a ConfigMap with the helper program, and a NetworkPolicy that selects only
+/// pods of this library.
+///
+/// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
+/// and TMPDIR.
+///
+/// If the commands exceed the memory of the pod, the kernel may end all of them, and with them the environment:
+/// operations then fail with error{exec_errc::provider_lost}, and its text says so.
+///
+/// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
+class provider {
+ public:
+  explicit provider(std::shared_ptr<const detail::sandbox_settings> settings) : settings_(std::move(settings)) {}
+
+  /// Sets the settings of the pod, such as its cluster, namespace, user and limits.
+  provider& options(pod_options new_options);
+  /// Sets the shell that runs commands given as a shell line.
+  /// \param path  absolute path in the container. The shell must accept `-c -- LINE`. Default: bash, or /bin/sh if the
+  ///              container has no bash.
+  /// \throws error{exec_errc::invalid_argument}.
+  provider& shell(std::string path);
+  /// Sets the time limit for the start of the pod, the download of its image included.
+  /// \param limit  more than zero. Default: 5 minutes.
+  provider& open_timeout(std::chrono::milliseconds limit);
+  /// Sets the time limit of commands that have no timeout of their own.
+  /// \param limit  more than zero, or `no_timeout` for no limit. Default: 5 minutes.
+  provider& default_timeout(std::chrono::milliseconds limit);
+  /// Sets the grace period: the time from SIGTERM to SIGKILL when processes are ended.
+  /// \param time  zero or more. Default: 500 ms.
+  provider& kill_grace(std::chrono::milliseconds time);
+  /// Sets how long processes that a command leaves behind may continue to write output after the command has ended.
+  /// \param time  zero or more. Default: 100 ms.
+  provider& output_grace(std::chrono::milliseconds time);
+
+  /// Makes a pod and returns an environment in it. Follows the pod by a watch, and throws as soon as the cluster
+  /// reports a failure.
+  /// \throws error{exec_errc::invalid_argument} for an invalid kubeconfig or merge patch; error{exec_errc::not_found,
+  ///     permission_denied} if the image cannot be had; error{exec_errc::permission_denied} if a right is missing or a
+  ///     policy of the cluster forbids the pod; error{exec_errc::provider_failed} if the cluster cannot be reached, if
+  ///     no node fits, if a quota is used up, or if the admitted pod differs from the requested one;
+  ///     error{exec_errc::cancelled}. After an exception, the pod is deleted.
+  /// \par Cancellation  terminal: deletes the pod, then throws error{exec_errc::cancelled}.
+  awaitable<environment> open() const;
+
+ private:
+  static awaitable<environment> open_with(std::shared_ptr<const detail::sandbox_settings> settings);
+
+  template <class Change>
+  provider& with(Change change);
+
+  std::shared_ptr<const detail::sandbox_settings> settings_;
+};
+
+/// Returns a provider that runs commands in pods of an image.
+/// \param name  an image name as for a pod, such as `python:3.12-slim`.
+/// \throws error{exec_errc::invalid_argument} if the name is empty, or has blanks or NUL bytes.
+provider from_image(std::string_view name);
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/backends/impl/kubernetes.ipp>
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/kubernetes/detail/api_error.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
+#include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
+#include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
+#include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
+#include <cofferdam/backends/kubernetes/pod_options.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/os/machine.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/os/session_files.hpp>
+#include <cofferdam/warden/session.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// Returns the settings of the warden in a sandbox's pod.
+inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings) {
+  warden_settings result;
+  result.commands = settings.commands;
+  result.greeting_timeout = std::chrono::seconds(30);
+  result.lease = sandbox::lease;
+  result.heartbeat = sandbox::beat;
+  // a weak pointer, because the sandbox owns the session, and the session owns these settings
+  result.silent = [kept = std::weak_ptr<sandbox>(in)] {
+    if (const std::shared_ptr<sandbox> self = kept.lock()) self->on_silent_warden();
+  };
+  return result;
+}
+
+/// Returns the name of an architecture for this library ("x86_64") from that of a node's label ("amd64").
+inline std::string_view machine_of(std::string_view architecture) {
+  if (architecture == "amd64") return "x86_64";
+  if (architecture == "arm64") return "aarch64";
+  return {};
+}
+
+/// The steps that make a pod and open its session.
+class pod_opening {
+ public:
+  /// Makes a pod for a sandbox, and begins the session in it.
+  static awaitable<void> run(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings) {
+    const auto until = owned_pod::clock::now() + settings->open_timeout;
+    const std::shared_ptr<cluster_api> api = into->api();
+    co_await ensure_wardens(api);
+    if (settings->options.network() == pod_network::none) co_await ensure_network_policy(api);
+    std::vector<choice> choices = co_await architectures(api, settings->options);
+    for (std::size_t i = 0;; ++i) {
+      std::optional<error> failure;
+      bool is_wrong = false;
+      try {
+        co_await make(into, settings, choices[i], until);
+      } catch (const error& reason) {
+        failure = reason;
+        is_wrong = into->pod_runs_on_another_machine() && i + 1 < choices.size();
+      }
+      if (!failure) co_return;
+      if (!is_wrong) throw *failure;
+      co_await into->disown();
+    }
+  }
+
+ private:
+  /// An architecture for a pod.
+  class choice {
+   public:
+    choice(std::string_view machine, std::string_view node_label) : machine(machine), node_label(node_label) {}
+    std::string machine;
+    std::string node_label;  ///< the value of the label that a node must have; empty if any node will do
+  };
+
+  static awaitable<void> ensure_wardens(std::shared_ptr<cluster_api> api) {
+    const std::string path = api->path("configmaps");
+    const std::string doing = "create the ConfigMap with the wardens in the namespace \"" + api->space() + "\"";
+    const boost::json::object map = warden_map();
+    co_await ensure(api, path, warden_map_name(), map, doing);
+  }
+
+  static awaitable<void> ensure_network_policy(std::shared_ptr<cluster_api> api) {
+    const std::string path = api->path("networkpolicies", "/apis/networking.k8s.io/v1");
+    const std::string doing = "create the NetworkPolicy for pods without a network in the namespace \"" + api->space() +
+                              "\" (pod_network::cluster needs none)";
+    const boost::json::object policy = network_policy();
+    const std::optional<boost::json::object> found =
+        co_await ensure(api, path, std::string(network_policy_name), policy, doing);
+    if (found && found->if_contains("spec") != nullptr && found->at("spec") != policy.at("spec"))
+      throw error(exec_errc::provider_failed,
+                  "kubernetes: the NetworkPolicy \"" + std::string(network_policy_name) + "\" of the namespace \"" +
+                      api->space() + "\" was changed, and may allow connections; delete it, and it is made again");
+  }
+
+  /// Creates an object unless it exists. Another program may create it at the same time.
+  /// \return  the object, if it existed.
+  static awaitable<std::optional<boost::json::object>> ensure(std::shared_ptr<cluster_api> api, std::string path,
+                                                              std::string name, const boost::json::object& object,
+                                                              std::string doing) {
+    std::optional<boost::json::object> found = co_await api->find(path + "/" + name, doing);
+    if (found) co_return found;
+    std::vector<int> fine{409};
+    http_response answer = co_await api->ask("POST", path, boost::json::serialize(object), doing, std::move(fine));
+    if (answer.status() == 409) found = co_await api->find(path + "/" + name, doing);
+    co_return found;
+  }
+
+  /// Returns the architectures to try, the best first. They come from the nodes, if the user may list them. Otherwise
+  /// the pod is first made for the architecture of this program.
+  static awaitable<std::vector<choice>> architectures(std::shared_ptr<cluster_api> api, const pod_options& options) {
+    std::vector<choice> choices;
+    const auto chosen = options.node_selector().find("kubernetes.io/arch");
+    if (chosen != options.node_selector().end()) {
+      const std::string_view machine = machine_of(chosen->second);
+      if (machine.empty())
+        throw error(exec_errc::unsupported,
+                    "kubernetes: wardens exist only for nodes of the architectures amd64 and arm64");
+      choices.emplace_back(machine, chosen->second);
+      co_return choices;
+    }
+    const std::string_view own = cofferdam::detail::native_machine();
+    const std::string_view other = own == "aarch64" ? "x86_64" : "aarch64";
+    std::string selector = "kubernetes.io/os=linux";
+    for (const auto& [key, value] : options.node_selector())
+      if (key != "kubernetes.io/os") selector += "," + key + "=" + value;
+    std::vector<int> fine{401, 403, 404};
+    http_response answer = co_await api->ask(
+        "GET", "/api/v1/nodes?limit=100&labelSelector=" + cofferdam::detail::percent_encoded(selector), std::string(),
+        "list the nodes", std::move(fine));
+    std::vector<std::string> found;
+    if (answer.status() == 200) {
+      const boost::json::object list = cluster_api::object_of(answer, "list the nodes");
+      const boost::json::array* const nodes = array_at(list, "items");
+      for (const boost::json::value& node : nodes == nullptr ? boost::json::array() : *nodes)
+        found.emplace_back(text_at(object_at(object_at(node.if_object(), "metadata"), "labels"), "kubernetes.io/arch"));
+    }
+    for (const std::string_view machine : {own, other}) {
+      const std::string_view label = machine == "x86_64" ? "amd64" : "arm64";
+      if (std::find(found.begin(), found.end(), label) == found.end()) continue;
+      choices.emplace_back(machine, label);
+      co_return choices;
+    }
+    choices.emplace_back(own.empty() ? "x86_64" : own, "");
+    choices.emplace_back(other, "");
+    co_return choices;
+  }
+
+  static awaitable<void> make(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
+                              const choice& by, owned_pod::clock::time_point until) {
+    const std::shared_ptr<cluster_api> api = into->api();
+    pod_options options = settings->options;
+    if (!by.node_label.empty()) options.node_selector("kubernetes.io/arch", by.node_label);
+    const pod_request request(settings->image, "cofferdam-" + cofferdam::detail::random_name(12), by.machine,
+                              std::move(options));
+    const boost::json::object body = request.body();
+    const auto pod = std::make_shared<owned_pod>(api, request.name());
+    into->own(pod);
+    co_await owned_pod::create(pod, body);
+    pod_check check = check_pod(body, pod->seen());
+    check.require();
+    co_await owned_pod::until_running(pod, until, settings->options.node_wait());
+    isolation_report isolation = check.isolation();
+    isolation.set(isolation_kind::process_tree, "everything the command started");
+    isolation.set(isolation_kind::host_death, "everything in the pod");
+    co_await begin(into, settings, by.machine, std::move(isolation));
+  }
+
+  /// Begins the session of a running pod.
+  static awaitable<void> begin(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
+                               std::string machine, isolation_report isolation) {
+    static known_facts<std::vector<std::string>> known_variables;
+    static known_facts<std::string> known_shells;
+    static known_facts<std::string> known_networks;
+    const std::shared_ptr<cluster_api> api = into->api();
+    const std::string image = image_id(into->owned()->seen());
+    std::optional<std::vector<std::string>> variables = known_variables.find(image);
+    if (!variables || image.empty()) {
+      variables = co_await variables_in(api, into->pod(), std::string(container_name));
+      known_variables.keep(image, *variables);
+    }
+    const auto report = std::make_shared<isolation_report>(std::move(isolation));
+    warden_settings for_warden = warden_settings_for(into, *settings);
+    for_warden.root = settings->options.working_directory();
+    for_warden.commands.isolation = report;
+    std::vector<std::string> words{warden_path(machine), "held"};
+    exec_stream stream = co_await api->exec(into->pod(), std::string(container_name), std::move(words), true);
+    stream.explain_by([api, pod = into->pod()] { return owned_pod::why_lost(api, pod); });
+    warden_session session = co_await warden_session::open(api->executor(), std::move(stream), std::move(for_warden));
+    std::shared_ptr<session_files> files = session.files();
+    into->begin(std::move(session), std::move(files), command_variables(settings->options, *variables));
+    std::optional<std::string> shell = known_shells.find(image);
+    if (!settings->shell.empty()) {
+      shell = settings->shell;
+    } else if (!shell || image.empty()) {
+      shell = co_await find_shell(into);
+      known_shells.keep(image, *shell);
+    }
+    into->shell(*shell);
+    if (settings->options.network() != pod_network::none) {
+      report->set(isolation_kind::network, "none: the network of the cluster");
+      co_return;
+    }
+    // The answer depends on the cluster, and on the programs of the image.
+    const std::string place = api->address() + " " + image;
+    std::optional<std::string> network = known_networks.find(place);
+    if (!network) {
+      network = co_await check_network(into, *shell, *variables);
+      known_networks.keep(place, *network);
+    }
+    report->set(isolation_kind::network, *network);
+  }
+
+  /// Returns the id of the image that a pod runs; empty if it is not known.
+  static std::string image_id(const boost::json::object& pod) {
+    const boost::json::array* const all = array_at(object_at(pod, "status"), "containerStatuses");
+    for (const boost::json::value& each : all == nullptr ? boost::json::array() : *all)
+      if (text_at(each.if_object(), "name") == container_name) return std::string(text_at(each.if_object(), "imageID"));
+    return {};
+  }
+};
+
+/// Deletes pods of this library in the namespace whose sessions have ended, and which have ended, too. They are left if
+/// a program died. Pods that other programs have made stay.
+inline awaitable<void> sweep_pods(std::shared_ptr<cluster_api> api) {
+  const std::string selector = cofferdam::detail::percent_encoded("cofferdam/sandbox=1");
+  for (const char* const phase : {"Succeeded", "Failed"}) {
+    try {
+      const std::string doing = "list ended pods";
+      http_response answer = co_await api->ask(
+          "GET", api->path("pods") + "?limit=100&labelSelector=" + selector + "&fieldSelector=status.phase%3D" + phase,
+          std::string(), doing, std::vector<int>());
+      const boost::json::object list = cluster_api::object_of(answer, doing);
+      const boost::json::array* const pods = array_at(list, "items");
+      for (const boost::json::value& pod : pods == nullptr ? boost::json::array() : *pods) {
+        const boost::json::object* const metadata = object_at(pod.if_object(), "metadata");
+        if (text_at(object_at(metadata, "labels"), sandbox_label) != "1") continue;
+        boost::json::object conditions;
+        conditions["uid"] = json_text(text_at(metadata, "uid"));
+        boost::json::object order;
+        order["apiVersion"] = "v1";
+        order["kind"] = "DeleteOptions";
+        order["gracePeriodSeconds"] = 0;
+        order["preconditions"] = std::move(conditions);
+        std::vector<int> fine{404, 409};
+        co_await api->ask("DELETE", api->pod_path(text_at(metadata, "name")), boost::json::serialize(order),
+                          "delete an ended pod", std::move(fine));
+      }
+    } catch (const error& reason) {  // without the right to list pods, ended pods stay
+      if (reason.code() == exec_errc::cancelled) throw;
+    }
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/kubernetes/cluster_choice.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/open_pod.hpp>
+#include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
+#include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// Opens a pod for an environment. After a failure, the pod is deleted.
+inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor executor,
+                                                        std::shared_ptr<const sandbox_settings> settings) {
+  cluster_choice choice;
+  choice.kubeconfig(settings->options.kubeconfig());
+  choice.context(settings->options.context());
+  choice.namespace_name(settings->options.in_namespace());
+  cluster_access access = find_cluster(kube_surroundings::of_this_process(), choice);
+  const auto api = std::make_shared<cluster_api>(executor, std::move(access));
+  const auto opened = std::make_shared<sandbox>(api);
+  const auto opens = [&opened, &settings] { return pod_opening::run(opened, settings); };
+  const auto discards = [&opened] { return sandbox::discard(opened); };
+  co_await cofferdam::detail::with_cleanup_after_failure(opens, discards);
+  co_return opened;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

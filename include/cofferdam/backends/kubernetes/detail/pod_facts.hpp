@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
+#include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
+#include <cofferdam/backends/kubernetes/pod_options.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/os/command_request.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// Facts that were found out once, and are the same for later environments of this process. May be used from several
+/// threads.
+template <class Value>
+class known_facts {
+ public:
+  std::optional<Value> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = facts_.find(key);
+    if (found == facts_.end()) return std::nullopt;
+    return found->second;
+  }
+  void keep(const std::string& key, Value value) {
+    const std::lock_guard lock(mutex_);
+    facts_.insert_or_assign(key, std::move(value));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Value> facts_;
+};
+
+/// Returns the variables that programs in a container get, each as `NAME=value`; empty if the image has no program
+/// `env`. Starts an exec.
+inline awaitable<std::vector<std::string>> variables_in(std::shared_ptr<cluster_api> api, std::string pod,
+                                                        std::string container) {
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  std::vector<std::string> words{"env", "-0"};
+  exec_stream stream = co_await api->exec(std::move(pod), std::move(container), std::move(words), false);
+  std::string text;
+  std::array<std::byte, 8192> room;
+  for (;;) {
+    const std::size_t got = co_await stream.read_output(std::span<std::byte>(room));
+    if (got == 0 || text.size() > most) break;
+    text += as_text(bytes_view(room.data(), got));
+  }
+  const std::optional<exec_end> end = stream.end();
+  stream.close();
+  std::vector<std::string> variables;
+  if (!end || end->exit_code() != 0) co_return variables;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t size = std::min(rest.find('\0'), rest.size());
+    if (rest.substr(0, size).find('=') != std::string_view::npos) variables.emplace_back(rest.substr(0, size));
+    rest.remove_prefix(std::min(size + 1, rest.size()));
+  }
+  co_return variables;
+}
+
+/// Returns the variables of every command. The variables of the image override the defaults of this library, and the
+/// variables of the options override both.
+/// \param of_container  the result of `variables_in`. The variables that describe the cluster are left out.
+inline std::vector<std::string> command_variables(const pod_options& options,
+                                                  const std::vector<std::string>& of_container) {
+  std::vector<std::string> variables{"PATH=" + std::string(default_path), "LANG=C.UTF-8"};
+  const auto set = [&variables](const std::string& variable) {
+    const std::string start = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(variables, [&start](const std::string& each) { return each.starts_with(start); });
+    variables.push_back(variable);
+  };
+  for (const std::string& each : of_container) {
+    const std::string_view name = std::string_view(each).substr(0, each.find('='));
+    if (name != "HOSTNAME" && name != "PWD" && name != "SHLVL" && name != "_" && !name.starts_with("KUBERNETES_"))
+      set(each);
+  }
+  set("HOME=" + options.working_directory());
+  set("TMPDIR=/tmp");
+  set("TERM=dumb");
+  for (const auto& [name, value] : options.variables()) set(name + "=" + value);
+  return variables;
+}
+
+/// Returns the shell of a container: /bin/bash if it works, otherwise /bin/sh.
+inline awaitable<std::string> find_shell(std::shared_ptr<sandbox> in) {
+  command look = argv("/bin/bash", "-c", ":");
+  command_result result = co_await sandbox::probe(in, std::move(look));
+  std::string shell = result.ok() ? "/bin/bash" : "/bin/sh";
+  co_return shell;
+}
+
+/// Checks from inside of a pod if the cluster enforces its NetworkPolicy: tries a connection to the API server, which
+/// the policy forbids and every other pod may make.
+/// \param variables  the result of `variables_in`, which has the address of the API server.
+/// \return  the description for `isolation_kind::network`.
+inline awaitable<std::string> check_network(std::shared_ptr<sandbox> in, std::string shell,
+                                            std::vector<std::string> variables) {
+  const auto value = [&variables](std::string_view name) {
+    for (const std::string& each : variables)
+      if (each.starts_with(name) && each.size() > name.size() && each[name.size()] == '=')
+        return each.substr(name.size() + 1);
+    return std::string();
+  };
+  const std::string host = value("KUBERNETES_SERVICE_HOST");
+  const std::string port = value("KUBERNETES_SERVICE_PORT");
+  std::string unknown = "a NetworkPolicy against all connections; it is not known if the cluster enforces it";
+  if (host.empty() || port.empty()) co_return unknown;
+  command attempt = argv(shell, "-c",
+                         "if [ \"$BASH_VERSION\" ]; then exec 3<>\"/dev/tcp/$0/$1\"; "
+                         "elif command -v nc >/dev/null; then nc -w 2 \"$0\" \"$1\" </dev/null; else exit 90; fi",
+                         host, port);
+  attempt.timeout(std::chrono::seconds(2));
+  command_result result = co_await sandbox::probe(in, std::move(attempt));
+  if (result.kind() == error_kind::execution_error || (result.kind() == error_kind::none && result.exit_code() == 90))
+    co_return unknown;
+  if (result.ok())
+    co_return std::string("none: the cluster does not enforce NetworkPolicies, and a connection succeeded");
+  co_return std::string("a NetworkPolicy against all connections; a connection to the API server failed");
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/command_session.hpp>
+#include <cofferdam/os/session_files.hpp>
+#include <cofferdam/os/spawn.hpp>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+/// The state behind a `kubernetes::environment`: an open pod, its commands and its files. It is shared by the
+/// coroutines of all operations. It exists before the pod, so that `discard` can clean up after a failure of any step.
+class sandbox : public std::enable_shared_from_this<sandbox> {
+ public:
+  explicit sandbox(std::shared_ptr<cluster_api> api) : api_(std::move(api)), ended_(api_->executor()) {}
+  sandbox(const sandbox&) = delete;
+  sandbox& operator=(const sandbox&) = delete;
+
+  static constexpr const char* nothing_open =
+      "kubernetes: not open (default-constructed or moved from); call open() on the provider first";
+
+  const std::shared_ptr<cluster_api>& api() const noexcept { return api_; }
+  cofferdam::detail::home_strand home() const { return cofferdam::detail::home_strand(api_->executor()); }
+  const std::string& pod() const noexcept { return owned_ ? owned_->name() : adopted_; }
+  const std::string& space() const noexcept { return api_->space(); }
+  bool is_lost() const noexcept { return session_.is_lost(); }
+
+  // ---- opening ----
+
+  /// Sets the pod of this sandbox, which `close` and `discard` delete.
+  void own(std::shared_ptr<owned_pod> pod) noexcept { owned_ = std::move(pod); }
+  /// Returns the pod that this library has made; null if the pod is adopted.
+  const std::shared_ptr<owned_pod>& owned() const noexcept { return owned_; }
+  /// Returns true if the first process could not be started because the node has another architecture.
+  bool pod_runs_on_another_machine() const { return owned_ && is_wrong_machine(judge_pod(owned_->seen())); }
+  /// Deletes the pod, so that another one can be made.
+  awaitable<void> disown() {
+    co_await owned_pod::remove(owned_);
+    owned_.reset();
+  }
+  /// Sets an adopted pod, which continues to run after `close` and `discard`.
+  void adopt(std::string name) { adopted_ = std::move(name); }
+  /// Sets the session that runs the commands.
+  /// \param variables  the environment variables of every command.
+  void begin(command_session session, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
+    files_ = std::move(files);
+    session_ = std::move(session);
+    variables_ = std::move(variables);
+  }
+  /// Sets the shell for commands that are shell lines.
+  void shell(std::string path) noexcept { shell_ = std::move(path); }
+
+  /// Runs a command of this library in the root directory.
+  /// \param c  a command of separate words, not a shell line.
+  static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {
+    spawn_request request = request_for(c, self->shell_, self->variables_);
+    request.directory_path = "/";
+    command_result result = co_await self->session().run(std::move(c), std::move(request));
+    co_return result;
+  }
+
+  /// Deletes the pod, unless it is adopted, and closes all connections after a failure of the opening.
+  static awaitable<void> discard(std::shared_ptr<sandbox> self) {
+    self->closing_ = self->closed_ = true;
+    try {
+      self->session_.abandon();
+      if (self->owned_ && self->owned_->may_exist()) co_await owned_pod::remove(self->owned_);
+      co_await self->api_->close();
+    } catch (const error&) {  // the failure of the opening is reported instead; the pod ends by itself
+    }
+  }
+
+  // ---- operations ----
+
+  command_session& session() {
+    require_open();
+    return session_;
+  }
+
+  template <class Operation>
+  static auto with_files(const std::shared_ptr<sandbox>& self, Operation operation) {
+    self->require_open();
+    return operation(*self->files_);
+  }
+
+  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return std::move(*refusal);
+    spawn_request request = co_await self->request_of(c);
+    command_result result = co_await self->session().run(std::move(c), std::move(request));
+    co_return result;
+  }
+
+  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
+    self->require_open();
+    std::optional<command_result> refusal = refuse_invalid(c);
+    if (refusal) co_return process::finished(std::move(*refusal));
+    spawn_request request = co_await self->request_of(c);
+    process running = co_await self->session().start(std::move(c), std::move(request));
+    co_return running;
+  }
+
+  /// Called if the warden has not answered between two pings. After several times in a row, the session is lost: the
+  /// warden has then ended everything, because it had no contact to this program for the time `lease`.
+  void on_silent_warden() {
+    const auto now = std::chrono::steady_clock::now();
+    silent_count_ = now - silent_at_ < beat + beat / 2 ? silent_count_ + 1 : 1;
+    silent_at_ = now;
+    if (silent_count_ < silent_beats) return;
+    session_.lose(error(exec_errc::provider_lost, "kubernetes: " + api_->shown(pod()) + " has not answered for " +
+                                                      std::to_string(lease.count()) +
+                                                      " ms; its node may be gone, or the network is interrupted"));
+  }
+
+  /// The maximum time without contact after which the warden ends all commands.
+  static constexpr std::chrono::milliseconds lease{std::chrono::minutes(5)};
+  static constexpr int silent_beats = 3;
+  /// The time between two pings.
+  static constexpr std::chrono::milliseconds beat = lease / silent_beats;
+
+  // ---- closing ----
+
+  /// Ends the connection to the pod without waiting. All commands then end, and the pod ends after its hold time.
+  void abandon() noexcept {
+    closing_ = true;
+    session_.abandon();
+  }
+
+  /// Ends all commands. Deletes the pod if this library has made it; an adopted pod continues to run. A second call
+  /// waits for the first.
+  static awaitable<void> close(std::shared_ptr<sandbox> self) {
+    while (self->closing_ && !self->closed_) co_await self->ended_.wait();
+    if (self->closed_) co_return;
+    self->closing_ = true;
+    std::exception_ptr failure;
+    try {
+      if (self->owned_) {
+        // The commands get no grace period, because the deletion ends everything in the pod.
+        self->session_.abandon();
+        co_await owned_pod::remove(self->owned_);
+      } else if (self->session_) {
+        co_await self->session_.close();
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    try {
+      co_await self->api_->close();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    self->closed_ = true;
+    self->ended_.notify();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  void require_open() const {
+    if (closing_ || !session_)
+      throw error(exec_errc::environment_closed, "kubernetes: the environment is closed; open another one");
+  }
+
+  awaitable<spawn_request> request_of(const command& c) {
+    spawn_request request = request_for(c, shell_, variables_);
+    require_open();
+    request.directory_path = co_await files_->directory_path(c.working_directory());
+    co_return request;
+  }
+
+  std::shared_ptr<cluster_api> api_;
+  std::shared_ptr<owned_pod> owned_;  // null if the pod is adopted
+  std::string adopted_;
+  command_session session_;
+  std::shared_ptr<session_files> files_;
+  std::vector<std::string> variables_;
+  std::string shell_;
+  std::chrono::steady_clock::time_point silent_at_;
+  int silent_count_ = 0;  // the number of calls of `on_silent_warden` in a row
+  bool closing_ = false;
+  bool closed_ = false;
+  cofferdam::detail::async_event ended_;  // notified when closed_ becomes true
+};
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

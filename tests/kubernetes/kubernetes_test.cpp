@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Environments in pods of a real cluster.
+
+#include <cofferdam/backends/kubernetes.hpp>
+#include <cofferdam/backends/kubernetes/cluster_choice.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
+#include <cofferdam/backends/kubernetes/pod_options.hpp>
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/core/with.hpp>
+
+#include "kubernetes/kube_support.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam::kubernetes::pod_options;
+using cofferdam::kubernetes::detail::cluster_api;
+using cofferdam_test::run;
+
+const std::string busybox = "cofferdam-test/busybox:1";
+
+class KubernetesBackend : public testing::Test {
+ protected:
+  void SetUp() override { COFFERDAM_NEEDS_CLUSTER("that pods of a real cluster run commands"); }
+
+  static pod_options options() {
+    pod_options result;
+    result.kubeconfig(cofferdam_test::kubeconfig_of("kubeconfig")).pull(kubernetes::pull_policy::never);
+    result.cpus(0.1).memory(std::uint64_t{128} << 20U);
+    return result;
+  }
+
+  static kubernetes::provider pods(pod_options with = options()) {
+    kubernetes::provider result = kubernetes::from_image(busybox);
+    result.options(std::move(with));
+    return result;
+  }
+
+  static void in_pod(std::function<awaitable<void>(kubernetes::environment&)> body,
+                     kubernetes::provider provider = pods()) {
+    run([&]() -> awaitable<void> { co_await with(provider, body); });
+  }
+
+  static std::shared_ptr<cluster_api> api_on(const asio::any_io_executor& executor) {
+    kubernetes::cluster_choice choice;
+    choice.kubeconfig(cofferdam_test::kubeconfig_of("kubeconfig"));
+    return std::make_shared<cluster_api>(
+        executor, kubernetes::detail::find_cluster(kubernetes::detail::kube_surroundings::of_this_process(), choice));
+  }
+
+  /// Returns the object of a pod; no value if it does not exist.
+  static awaitable<std::optional<boost::json::object>> look_at(std::string name) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const std::shared_ptr<cluster_api> api = api_on(executor);
+    std::optional<boost::json::object> pod = co_await api->find(api->pod_path(name), "look at a pod");
+    co_await api->close();
+    co_return pod;
+  }
+
+  static awaitable<void> delete_pod(std::string name) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const std::shared_ptr<cluster_api> api = api_on(executor);
+    co_await api->ask("DELETE", api->pod_path(name) + "?gracePeriodSeconds=0", std::string(), "delete a pod",
+                      std::vector<int>());
+    co_await api->close();
+  }
+
+  static error failure_of(kubernetes::provider provider) {
+    try {
+      run([&]() -> awaitable<void> {
+        kubernetes::environment env = co_await provider.open();
+        co_await env.close();
+      });
+    } catch (const error& reason) {
+      return reason;
+    }
+    ADD_FAILURE() << "open() did not fail";
+    return error(exec_errc::io_error, "no error");
+  }
+};
+
+TEST_F(KubernetesBackend, a_command_runs_in_a_pod_as_another_user_than_root) {
+  in_pod([](kubernetes::environment& env) -> awaitable<void> {
+    const command_result result = co_await env.run_command(shell("id -u; pwd; echo x > f; cat f; ls -d /.cofferdam"));
+    EXPECT_EQ(result.exit_code(), 0) << result.err().text();
+    EXPECT_EQ(result.out().text(), "1000\n/workspace\nx\n/.cofferdam\n");
+    EXPECT_TRUE(env.pod_name().starts_with("cofferdam-"));
+    EXPECT_EQ(env.pod_namespace(), "default");
+  });
+}
+
+TEST_F(KubernetesBackend, close_deletes_the_pod) {
+  run([]() -> awaitable<void> {
+    kubernetes::environment env = co_await pods().open();
+    const std::string name = env.pod_name();
+    std::optional<boost::json::object> before = co_await look_at(name);
+    EXPECT_TRUE(before.has_value());
+    co_await env.close();
+    std::optional<boost::json::object> after = co_await look_at(name);
+    EXPECT_FALSE(after.has_value());
+  });
+}
+
+TEST_F(KubernetesBackend, files_go_in_and_out) {
+  in_pod([](kubernetes::environment& env) -> awaitable<void> {
+    const std::string content(3'000'000, 'q');
+    co_await env.write_file("sub/file", as_bytes(std::string_view(content)));
+    const bytes back = co_await env.read_file("sub/file", 4'000'000);
+    EXPECT_TRUE(as_text(back) == content);
+    const command_result result = co_await env.run_command(shell("wc -c < sub/file"));
+    EXPECT_EQ(result.out().text(), "3000000\n");
+  });
+}
+
+TEST_F(KubernetesBackend, the_walls_are_reported) {
+  in_pod([](kubernetes::environment& env) -> awaitable<void> {
+    const command_result result = co_await env.run_command(shell("env; touch /x; ls /var/run/secrets"));
+    EXPECT_EQ(result.out().text().find("KUBERNETES_"), std::string::npos) << result.out().text();
+    const isolation_report& walls = result.isolation();
+    EXPECT_EQ(walls.of(isolation_kind::process_tree), "everything the command started");
+    EXPECT_NE(walls.of(isolation_kind::memory).find("134217728"), std::string::npos);
+    EXPECT_EQ(walls.of(isolation_kind::files), "the image's files, read-only");
+    EXPECT_NE(walls.of(isolation_kind::network).find("NetworkPolicy"), std::string::npos)
+        << walls.of(isolation_kind::network);
+  });
+}
+
+TEST_F(KubernetesBackend, a_missing_image_is_reported_at_once) {
+  kubernetes::provider absent = kubernetes::from_image("cofferdam-test/absent:1");
+  absent.options(options());
+  const error failure = failure_of(absent);
+  EXPECT_EQ(failure.code(), exec_errc::not_found) << failure.what();
+}
+
+TEST_F(KubernetesBackend, a_pod_that_fits_on_no_node_is_reported_at_once) {
+  pod_options large = options();
+  large.cpus(5000);
+  const error failure = failure_of(pods(large));
+  EXPECT_EQ(failure.code(), exec_errc::provider_failed);
+  EXPECT_NE(std::string(failure.what()).find("fits on no node"), std::string::npos) << failure.what();
+}
+
+TEST_F(KubernetesBackend, a_user_without_rights_gets_the_words_of_the_server) {
+  pod_options guest = options();
+  guest.kubeconfig(cofferdam_test::kubeconfig_of("guest.kubeconfig"));
+  const error failure = failure_of(pods(guest));
+  EXPECT_EQ(failure.code(), exec_errc::permission_denied) << failure.what();
+  EXPECT_NE(std::string(failure.what()).find("configmaps"), std::string::npos) << failure.what();
+}
+
+TEST_F(KubernetesBackend, a_deleted_pod_fails_its_commands_with_the_output_so_far) {
+  run([]() -> awaitable<void> {
+    kubernetes::environment env = co_await pods().open();
+    process running = co_await env.start(shell("echo before; sleep 100"));
+    const output_chunk first = co_await running.read();
+    EXPECT_EQ(as_text(bytes_view(first.data())), "before\n");
+    co_await delete_pod(env.pod_name());
+    std::optional<error> failure;
+    try {
+      const command_result result = co_await running.wait();
+      ADD_FAILURE() << result.exit_code();
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
+    if (failure) EXPECT_NE(std::string(failure->what()).find("deleted"), std::string::npos) << failure->what();
+    EXPECT_TRUE(env.is_lost());
+    co_await env.close();
+  });
+}
+
+}  // namespace
