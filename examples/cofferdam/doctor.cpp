@@ -77,10 +77,10 @@ awaitable<bool> examine_one(place_options place) {
     why = wrong.what();
   }
   if (why.empty()) co_return true;
-  std::cout << "    does not work here: ";
+  std::cout << "    does not work here:";
   std::istringstream lines(why);
-  for (std::string line; std::getline(lines, line);) std::cout << one_line(line, 600) << "\n    ";
-  std::cout << "\n";
+  const char* before = " ";
+  for (std::string line; std::getline(lines, line); before = "    ") std::cout << before << one_line(line, 600) << "\n";
   co_return false;
 }
 

@@ -176,19 +176,19 @@ void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
   add_one(app, "--provider", raw.provider, "SPEC", where_commands_run,
           has_pyodide ? provider_text_with_pyodide : provider_text);
   add_one(app, "--memory", raw.memory, "SIZE", where_commands_run,
-          has_pyodide ? "Limits memory, as in 512m or 2g. jail: of all processes (of each, if control groups cannot be "
-                        "used); docker: of the container; pyodide: of the WebAssembly of each Python interpreter (its "
-                        "process may use 320m more)."
-                      : "Limits memory, as in 512m or 2g. jail: of all processes (of each, if control groups cannot be "
-                        "used); docker: of the container.");
+          has_pyodide ? "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
+                        "each, if control groups cannot be used); docker: of the container; pyodide: of the "
+                        "WebAssembly of each Python interpreter (its process may use 320m more). Not for the others."
+                      : "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
+                        "each, if control groups cannot be used); docker: of the container. Not for the others.");
   add_several(app, "--network", raw.network, "NAME", where_commands_run,
               has_pyodide ? "Chooses the network. jail: none (the default), or host, the network of this machine with "
                             "its own services; docker: none (the default), bridge, or the name of a network; e2b: "
                             "none, or on (the default); pyodide: a host that code may reach, with or without a port; "
-                            "may be given several times."
+                            "each host counts. Otherwise the last --network counts. Not for local and ssh."
                           : "Chooses the network. jail: none (the default), or host, the network of this machine with "
                             "its own services; docker: none (the default), bridge, or the name of a network; e2b: "
-                            "none, or on (the default).");
+                            "none, or on (the default). The last --network counts. Not for local and ssh.");
   add_one(
       app, "--workspace", raw.workspace, "DIR", where_commands_run,
       "Uses this directory as the workspace instead of a new one, and keeps it. Not for e2b; for docker only if the "
@@ -215,17 +215,17 @@ void add_work(CLI::App& app, raw_work& raw, bool has_pyodide) {
   add_several(
       app, "--input", raw.inputs, "HOST[:GUEST]", files_in_and_out,
       "Copies a file, a folder or the files that match a pattern from this machine into the workspace before the "
-      "start. GUEST is the new name of the file, or the folder for the files. Default: their own names. May be given "
-      "several times.");
+      "start. GUEST is the new name of the file, or the folder for the files. Default: their own names. The last colon "
+      "separates HOST from GUEST. May be given several times.");
   add_several(
       app, "--output", raw.outputs, "GUEST[:HOST]", files_in_and_out,
       "Copies a file, a folder or the files that match a pattern from the workspace to this machine after the end, "
       "even if the command failed. If GUEST is one file and HOST is not a folder, HOST is the new name of the file. "
-      "Otherwise the files keep their paths below the folder HOST. Default: the current folder. May be given several "
-      "times.");
+      "Otherwise the files keep their paths below the folder HOST. Default: the current folder. The last colon "
+      "separates GUEST from HOST. May be given several times.");
   add_one(app, "--timeout", raw.timeout, "TIME", how_it_runs,
           "Ends the command and everything that it started after this time, in seconds or as 500ms, 2m or 1h. The exit "
-          "status is then 124. Default: no limit.");
+          "status is then 124. Default: no limit, unlike in the library, where it is 5 minutes.");
   add_several(
       app, "--env", raw.variables, "NAME[=VALUE]", how_it_runs,
       "Sets an environment variable. Default for VALUE: the value that the variable has on this machine. No other "
@@ -399,10 +399,10 @@ subcommand describe_run(raw_run& raw) {
           "Runs this line in the shell of the provider, instead of COMMAND.");
   add_several(described.app(), "--allow", raw.allow, "PATTERN", what_may_run, allow_text);
   add_flag(described.app(), "--json", raw.json, others,
-           "Prints one JSON object at the end instead of the output: status, exit_code, signal, error, reason, stdout, "
-           "stderr, times, memory, the copied files and isolation (null if --allow refused the command). If "
-           "stdout_truncated "
-           "is true, the middle of stdout is missing, and stdout_bytes is the full size; likewise for stderr.");
+           "Prints one JSON object at the end instead of the output: status, exit_code, signal, error, reason, advice, "
+           "stdout, stderr, duration_ms, cpu_ms, peak_memory (bytes), outputs (the copied files), output_failures and "
+           "isolation (null if --allow refused the command). If stdout_truncated is true, the middle of stdout is "
+           "missing, and stdout_bytes is the full size; likewise for stderr.");
   add_quiet(described.app(), raw.work.quiet);
   described.finish();
   described.note("", {"Standard input and both outputs are passed on byte for byte."});
@@ -520,11 +520,14 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
   CLI::App& app = described.app();
   app.add_option("action", raw.action)->group("");
   add_place(app, raw.place, true);
-  add_one(app, "--input", raw.input, "DIR", files_in_and_out,
-          "Sets the directory from which upload_file copies into the environment. Not for pyodide.");
-  add_one(app, "--output", raw.output, "DIR", files_in_and_out,
-          "Sets the directory to which download_file copies. Files outside of both directories are out of reach. Not "
-          "for pyodide.");
+  add_one(
+      app, "--input", raw.input, "DIR", files_in_and_out,
+      "Sets the directory from which the tool upload_file copies into the environment; nothing is copied at the start. "
+      "Not for pyodide.");
+  add_one(
+      app, "--output", raw.output, "DIR", files_in_and_out,
+      "Sets the directory to which the tool download_file copies; nothing is copied at the end. Files outside of both "
+      "directories are out of reach. Not for pyodide.");
   add_several(
       app, "--allow", raw.allow, "PATTERN", what_may_run,
       "Runs only commands that match this regular expression as a whole, and runs them without a shell. May be given "
@@ -539,10 +542,12 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
   add_one(
       app, "--timeout", raw.timeout, "TIME", what_may_run,
       "Sets the time limit of commands and Python code that request no other (120), in seconds or as 500ms, 2m, 1h. "
-      "The maximum request is an hour, or TIME if that is more.");
-  add_pool(app, raw.pool,
-           "Keeps N environments open and unused, so that a client gets one at once. Each is used once; another is "
-           "then opened. If none can be opened, the tools answer with the reason.");
+      "A request may ask for more: up to an hour, or TIME if that is more.");
+  add_pool(
+      app, raw.pool,
+      "Keeps N environments open and unused, 0 to 1000, so that a client gets one at once. 0 (the default): no pool. "
+      "Each is used once; another is then opened. N does not limit how many are in use. If none can be opened, "
+      "the tools answer with the reason.");
   add_one(app, "--http", raw.http, "HOST:PORT", who_is_served,
           "Serves HTTP at an address of this machine, [::1]:PORT for IPv6; port 0: any free port.");
   add_flag(app, "--stdio", raw.stdio, who_is_served,
@@ -596,6 +601,8 @@ subcommand describe_doctor(raw_mcp& raw) {
                        {"cofferdam doctor [OPTION...]"});
   add_place(described.app(), raw.place, true);
   described.finish();
+  described.note("", {"The report has all providers of this machine, and ssh if --provider names a host. --provider "
+                      "only chooses which of them decides the exit status, and the other options apply to that one."});
   described.note(
       "EXIT STATUS",
       {"0 if the provider works on this machine (the jail, unless --provider names another one), 1 if it does not.",
@@ -703,13 +710,15 @@ subcommand describe_serve(raw_serve& raw) {
       app, "--provider", raw.place.provider, "SPEC", where_commands_run,
       "jail (the default): walls of this machine's kernel, no network. docker[:IMAGE]: a container for each sandbox "
       "(debian:stable-slim). local: folders of this machine, without isolation; needs --allow-host-paths.");
-  add_one(app, "--memory", raw.place.memory, "SIZE", where_commands_run,
-          "Limits the memory of each sandbox, as in 512m or 2g. For jail and docker.");
+  add_one(
+      app, "--memory", raw.place.memory, "SIZE", where_commands_run,
+      "Limits the memory of each sandbox, as in 512m or 2g; a number without a unit is bytes. For jail and docker.");
   add_flag(app, "--allow-host-paths", raw.allow_host_paths, where_commands_run,
            "Confirms that with --provider local, absolute paths in commands are paths of this machine.");
   add_pool(app, raw.pool,
-           "Keeps N sandboxes open and unused, so that a client gets one at once. Each is used once; another is then "
-           "opened. If the first cannot be opened, the program ends with the reason.");
+           "Keeps N sandboxes open and unused, 0 to 1000, so that a client gets one at once. 0 (the default): no pool. "
+           "Each is used once; another is then opened. N does not limit how many are in use. If the first cannot be "
+           "opened, the program ends with the reason.");
   add_one(
       app, "--port", raw.port, "PORT", who_is_served,
       "Listens on this port of 127.0.0.1; 0: any free port. Default: the environment variable PORT, otherwise 3000.");
@@ -758,8 +767,12 @@ subcommand describe_agent(raw_agent& raw) {
   add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL", "Limits the number of turns. Default: 30.");
   add_quiet(app, raw.quiet);
   described.finish();
-  described.note("", {"The API key is read from the environment variable OPENAI_API_KEY."});
+  described.note(
+      "", {"The API key is read from the environment variable OPENAI_API_KEY.",
+           "The model sets the time limit of each command, otherwise a command ends after 5 minutes. All "
+           "commands run in one environment, within --memory and --network. --max-turns limits the whole work."});
   described.note("EXIT STATUS", {"0 if the model finished the task, 1 if it did not. " + failure_status});
+  described.note("EXAMPLE", {"  cofferdam agent --input data.csv --output made 'Summarise data.csv in report.md.'"});
   return described;
 }
 
@@ -910,10 +923,12 @@ std::vector<page> all_pages() {
   }
   list.paragraphs.push_back(std::move(lines));
   program.notes.push_back(std::move(list));
-  program.notes.push_back({"",
-                           {"cofferdam SUBCOMMAND --help prints the options of a subcommand; cofferdam --version the "
-                            "version. An option has the same meaning in every subcommand. On a terminal, progress "
-                            "and errors are coloured unless the variable NO_COLOR is set."}});
+  program.notes.push_back(
+      {"",
+       {"cofferdam SUBCOMMAND --help prints the options of a subcommand; cofferdam --version the "
+        "version. An option means the same in run, shell and python, except -c: a line of the shell "
+        "in run, code in python. The help of mcp and agent says where their options differ. On a "
+        "terminal, progress and errors are coloured unless the variable NO_COLOR is set."}});
   program.notes.push_back(
       {"EXIT STATUS",
        {"0: success. run, shell and python return the status of the command or of the code.",

@@ -22,6 +22,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// | "e2b", "e2b:TEMPLATE" | in a sandbox of the E2B service; the default template is base |
 /// | "ssh:HOST" | on another machine, as the user of the login; HOST is a name for ssh, such as user\@host |
 ///
+/// `make_runner("docker")` has another default image, python:3.12.
+///
 /// \param name  one of the names in the table; case-sensitive.
 /// \throws      error{exec_errc::invalid_argument} for any other name; the message lists the valid names. The function
 ///              opens nothing, so a backend that does not work is reported later, by `open()`.

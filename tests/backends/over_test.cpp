@@ -264,6 +264,17 @@ TEST(over, a_program_that_exits_at_once_gives_its_status_and_its_error_output) {
   EXPECT_TRUE(contains(failure.what(), "first / no route to host")) << failure.what();
 }
 
+TEST(over, an_error_of_open_says_what_to_do) {
+  const auto text_of = [](const over& recipe) { return std::string(refusal_of(recipe).what()); };
+  EXPECT_TRUE(contains(text_of(over("true")), "status 0 before the place answered; the program must run the command"));
+  EXPECT_TRUE(contains(text_of(through("echo 'Host key verification failed.' >&2; exit 255")), "run `ssh HOST` once"));
+  EXPECT_TRUE(contains(text_of(through("echo 'me@host: Permission denied (publickey).' >&2; exit 255")),
+                       "try `ssh -o BatchMode=yes HOST true`"));
+  over slow = through("exec sleep 1000");
+  EXPECT_TRUE(contains(text_of(slow.connect_timeout(1s)), "within 1 s; the program must run the words"));
+  EXPECT_FALSE(contains(text_of(through("exit 1")), ";")) << "the reason is unknown";
+}
+
 TEST(over, a_program_that_a_signal_ends_says_so) {
   const error failure = refusal_of(through("kill -9 $$"));
   EXPECT_TRUE(contains(failure.what(), "was ended by signal 9")) << failure.what();
@@ -284,7 +295,7 @@ TEST(over, output_without_an_answer_ends_at_a_limit) {
 TEST(over, a_program_that_prints_its_words_has_no_place) {
   const error failure = refusal_of(over("echo"));
   EXPECT_EQ(failure.code(), exec_errc::provider_failed);
-  EXPECT_TRUE(contains(failure.what(), "it has printed")) << failure.what();
+  EXPECT_TRUE(contains(failure.what(), "the program has printed")) << failure.what();
 }
 
 TEST(over, a_terminal_in_the_place_is_refused) {
@@ -497,12 +508,15 @@ TEST(over, a_warden_without_messages_ends_everything_after_the_lease) {
     const auto guest = static_cast<pid_t>(std::stol(std::string(as_text(first.data()))));
     ::kill(relay, SIGSTOP);  // as if the network had failed without a notice
     std::error_code code;
+    std::string text;
     try {
       co_await running.wait();
     } catch (const error& reason) {
       code = reason.code();
+      text = reason.what();
     }
     EXPECT_EQ(code, exec_errc::provider_lost);
+    EXPECT_TRUE(contains(text, "nothing has come from the place through sh for 1 s (lease())")) << text;
     EXPECT_TRUE(ends(guest));
     ::kill(relay, SIGCONT);
     co_await env.close();

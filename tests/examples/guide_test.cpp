@@ -24,6 +24,7 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/connect_pipe.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/readable_pipe.hpp>
@@ -44,12 +45,14 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace cofferdam_guide {
 
@@ -130,6 +133,10 @@ awaitable<void> keep_a_server() {
     command server = shell("sleep 1000 >/dev/null 2>&1 &").background(background_policy::keep);
     command_result started = co_await env.run_command(std::move(server));
     std::cout << "left running: " << started.left_running() << "\n";
+
+    const std::vector<background_command> kept = env.background();
+    for (const background_command& each : kept) co_await env.end_background(each.number());
+    std::cout << "still there: " << env.background().size() << "\n";
   });  // the end of the environment ends the server too
 }
 
@@ -142,6 +149,27 @@ awaitable<void> keep_environments_ready() {
         std::cout << result.out_text();
       });
     }
+  });
+}
+
+// A worker takes the next line until none is left. Each line gets an environment of its own.
+template <class Pool>
+awaitable<void> work_on(Pool& pool, std::span<const std::string> lines, std::size_t& next) {
+  while (next < lines.size()) {
+    const std::string line = lines[next++];
+    co_await with(pool.provider() | timeout(10s), [&](auto& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(line);
+      std::cout << result.out_text();
+    });
+  }
+}
+
+awaitable<void> run_many(std::vector<std::string> lines) {
+  using namespace asio::experimental::awaitable_operators;
+  co_await with(pool(sandbox(), 2), [&](auto& pool) -> awaitable<void> {
+    std::size_t next = 0;  // three workers: at most three environments are in use
+    co_await (work_on(pool, lines, next) && work_on(pool, lines, next) && work_on(pool, lines, next));
+    std::cout << "used: " << pool.counts().handed_out() << ", waiting: " << pool.counts().waiting() << "\n";
   });
 }
 
@@ -315,12 +343,18 @@ TEST(Guide, cancels_a_coroutine_from_another_thread) {
 
 TEST(Guide, keeps_a_server_until_the_environment_ends) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
-  EXPECT_EQ(printed(keep_a_server()), "left running: 1\n");
+  EXPECT_EQ(printed(keep_a_server()), "left running: 1\nstill there: 0\n");
 }
 
 TEST(Guide, keeps_environments_ready) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(keep_environments_ready()), "first\nsecond\n");
+}
+
+TEST(Guide, runs_many_commands_a_few_at_once) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(run_many({"echo a", "echo a", "echo a", "echo a", "echo a"})),
+            "a\na\na\na\na\nused: 5, waiting: 0\n");
 }
 
 TEST(Guide, serves_from_a_pool) {

@@ -42,7 +42,8 @@ class runner_options {
     jail_ = std::move(recipe);
     return *this;
   }
-  /// Sets the recipe of the environment for `make_runner("docker")`. Default: `docker::from_image("python:3.12")`.
+  /// Sets the recipe of the environment for `make_runner("docker")`. Default: `docker::from_image("python:3.12")`, the
+  /// whole image. The default of `make_provider("docker")` is python:3.12-slim.
   runner_options& docker(cofferdam::docker::provider recipe) {
     docker_.emplace(std::move(recipe));
     return *this;
@@ -93,7 +94,7 @@ any_runner_provider runner_by_name(std::string_view runner_name, runner_options 
 /// |---|---|
 /// | "sandbox", "jail" | this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "host", "local" | this machine, without isolation |
-/// | "docker" | a container |
+/// | "docker" | a container of the image python:3.12, unless `runner_options::docker` sets another recipe |
 /// | "e2b" | a virtual machine of E2B |
 /// | "pyodide" | WebAssembly, in Deno |
 ///

@@ -28,7 +28,8 @@ class pool_counts {
   std::size_t idle() const noexcept { return numbers_.idle; }
   /// Returns the number of environments that are opening.
   std::size_t opening() const noexcept { return numbers_.opening; }
-  /// Returns the number of callers that wait for an environment. If it is often above 0, the pool is too small.
+  /// Returns the number of callers that wait for an environment to open. If it is often above 0, raise `size` or
+  /// `opens_at_once`: more environments are then ready. Environments in use are not counted and not limited.
   std::size_t waiting() const noexcept { return numbers_.waiting; }
   /// Returns the number of environments that were handed out.
   std::size_t handed_out() const noexcept { return numbers_.handed_out; }
@@ -204,10 +205,12 @@ class pool_recipe {
 ///     });
 ///
 /// Layers inside `pool(...)` do their work before an environment is needed; layers to the right of `pool.provider()`
-/// do it when it is handed out. A pool of code runners, `pool(jail() | python(), 4)`, works in the same way.
+/// do it when it is handed out. A pool does not limit how many environments are in use: 20 callers get 20, plus `size`
+/// kept ready. To limit them, limit your callers. A pool of code runners, `pool(jail() | python(), 4)`, works in the
+/// same way.
 ///
 /// \param provider  a provider of environments or of runners.
-/// \param size      how many environments are kept open and unused, from 1 to 10,000.
+/// \param size      how many environments are kept open and unused, from 1 to 10,000. Not a maximum of those in use.
 /// \throws          error{exec_errc::invalid_argument} for another size.
 template <detail::opens_closable Provider>
 pool_recipe<Provider> pool(Provider provider, std::size_t size) {

@@ -42,6 +42,12 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+/// Returns a time for a message: `30 s`, or `1500 ms` if it is not a whole number of seconds.
+inline std::string time_text(std::chrono::milliseconds time) {
+  const bool is_whole = time.count() >= 1000 && time.count() % 1000 == 0;
+  return is_whole ? std::to_string(time.count() / 1000) + " s" : std::to_string(time.count()) + " ms";
+}
+
 /// The program of `over`, a child process: its standard input and output are the connection to the place. Always reads
 /// the program's error output, of which it keeps the end for error messages.
 ///
@@ -253,8 +259,10 @@ class over_program : public std::enable_shared_from_this<over_program> {
   }
 
   error late() const {
-    return error(exec_errc::provider_failed, "over: " + name_ + " did not reach the place within " +
-                                                 std::to_string(late_after_.count()) + " ms" + reason());
+    return error(exec_errc::provider_failed,
+                 "over: " + name_ + " did not reach the place within " + time_text(late_after_) + reason() +
+                     "; the program must run the words that it is given, and ask nothing; if the place is slow, raise "
+                     "connect_timeout()");
   }
 
   error ended() const {
@@ -264,7 +272,20 @@ class over_program : public std::enable_shared_from_this<over_program> {
                          : " exited with status " + std::to_string(status_);
     }
     if (!is_answered_) how += " before the place answered";
-    return error(exec_errc::io_error, "over: " + name_ + how + reason());
+    return error(exec_errc::io_error, "over: " + name_ + how + reason() + next_step());
+  }
+
+  /// Returns what the user can do about a program that has ended before the place answered, after a semicolon; empty if
+  /// this is unknown.
+  std::string next_step() const {
+    if (is_answered_) return {};
+    if (errors_.find("Host key verification failed") != std::string::npos)
+      return "; run `ssh HOST` once by hand, and compare the key that it shows";
+    if (errors_.find("Permission denied (") != std::string::npos)
+      return "; try `ssh -o BatchMode=yes HOST true`: ssh needs a key or an agent, because it cannot ask here";
+    if (has_ended_ && signal_ == 0 && status_ == 0)
+      return "; the program must run the command that follows its arguments: does it run its arguments?";
+    return {};
   }
 
   /// Returns the last lines of the error output, after a colon; empty if there is none.

@@ -228,7 +228,7 @@ class over_state : public std::enable_shared_from_this<over_state> {
     if (reason.code() == exec_errc::cancelled) return reason;
     std::string text = reason.what();
     const std::string printed = reader.shown();
-    if (!printed.empty()) text += "; it has printed \"" + printed + "\"";
+    if (!printed.empty()) text += "; the program has printed \"" + printed + "\"";
     return error(exec_errc::provider_failed, std::move(text), reason.cause());
   }
 
@@ -279,9 +279,9 @@ class over_state : public std::enable_shared_from_this<over_state> {
     silent_count_ = now - silent_at_ < beat + beat / 2 ? silent_count_ + 1 : 1;
     silent_at_ = now;
     if (silent_count_ < silent_beats) return;
-    session_.lose(error(exec_errc::provider_lost, "over: " + one_line(settings_->words.front()) +
-                                                      " has carried no answer of the place for " +
-                                                      std::to_string(settings_->lease.count()) + " ms"));
+    session_.lose(error(exec_errc::provider_lost, "over: nothing has come from the place through " +
+                                                      one_line(settings_->words.front()) + " for " +
+                                                      time_text(settings_->lease) + " (lease())"));
   }
 
   /// Ends the program after a failure of `open`. If the script runs in the place, it gets some time to remove its
