@@ -187,7 +187,9 @@ TEST_F(KubernetesBackend, a_deleted_pod_fails_its_commands_with_the_output_so_fa
       failure = reason;
     }
     EXPECT_TRUE(failure && failure->code() == exec_errc::provider_lost);
-    if (failure) EXPECT_NE(std::string(failure->what()).find("deleted"), std::string::npos) << failure->what();
+    if (failure) {
+      EXPECT_NE(std::string(failure->what()).find("deleted"), std::string::npos) << failure->what();
+    }
     EXPECT_TRUE(env.is_lost());
     co_await env.close();
   });
