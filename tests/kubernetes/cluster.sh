@@ -360,6 +360,8 @@ authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 cgroupsPerQOS: false
+# Without cgroups for QoS, kubelet 1.34.4 crashes when it compares the size of a running pod that has limits.
+featureGates: {InPlacePodVerticalScaling: false}
 enforceNodeAllocatable: [none]
 containerRuntimeEndpoint: unix://$run/containerd.sock
 failSwapOn: false
