@@ -236,7 +236,7 @@ class websocket_reader {
   }
 
   void take_control(websocket_step& step, bytes_view input) {
-    const std::size_t size = std::min<std::size_t>(static_cast<std::size_t>(left_), input.size() - step.consumed);
+    const std::size_t size = std::min<std::size_t>(left_, input.size() - step.consumed);
     std::copy_n(input.begin() + static_cast<std::ptrdiff_t>(step.consumed), size, control_.begin() + control_size_);
     control_size_ += size;
     step.consumed += size;

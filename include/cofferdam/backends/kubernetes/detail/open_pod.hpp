@@ -90,7 +90,7 @@ class pod_opening {
   /// An architecture for a pod.
   class choice {
    public:
-    choice(std::string_view machine, std::string_view node_label) : machine(machine), node_label(node_label) {}
+    choice(std::string_view name, std::string_view label) : machine(name), node_label(label) {}
     std::string machine;
     std::string node_label;  ///< the value of the label that a node must have; empty if any node will do
   };
