@@ -28,6 +28,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 namespace docker_pool_tests {
 
 namespace {
@@ -43,17 +45,23 @@ using cofferdam_test::pause_for;
 using cofferdam_test::run;
 using cofferdam_test::test_image;
 
-std::string all_containers() { return docker_says("ps -aq --no-trunc | sort"); }
-
-/// Returns the ids of the running containers of this library, separated by spaces.
-std::string running_containers() {
-  return docker_says("ps -q --no-trunc --filter label=cofferdam.owner | tr '\\n' ' '");
+/// Returns the options of containers of this program. Other programs use the same daemon meanwhile.
+docker::container_options marked() {
+  return docker::container_options().pull(docker::pull_policy::never).label("pool-test", std::to_string(::getpid()));
 }
+
+/// Returns the filter of `docker ps` for the containers of this program.
+std::string only_marked() { return " --filter label=pool-test=" + std::to_string(::getpid()); }
+
+std::string all_containers() { return docker_says("ps -aq --no-trunc" + only_marked() + " | sort"); }
+
+/// Returns the ids of the running containers, separated by spaces.
+std::string running_containers() { return docker_says("ps -q --no-trunc" + only_marked() + " | tr '\\n' ' '"); }
 
 /// A provider whose traffic all goes through the proxy.
 docker::provider through(const fault_proxy& proxy, const std::string& image = "busybox") {
   return docker::from_image("cofferdam-test/" + image)
-      .options(docker::container_options().pull(docker::pull_policy::never))
+      .options(marked())
       .daemon(docker::daemon_choice().address(proxy.address()))
       .by(docker::command_transport::attached);
 }
@@ -88,7 +96,7 @@ TEST(DockerPool, each_container_is_handed_out_once_and_none_is_left) {
   std::set<std::string> ids;
   run(
       [&]() -> awaitable<void> {
-        co_await with(pool(test_image("busybox"), 2), [&](auto& pool) -> awaitable<void> {
+        co_await with(pool(test_image("busybox").options(marked()), 2), [&](auto& pool) -> awaitable<void> {
           for (std::size_t i = 0; i < rounds; ++i) {
             co_await with(pool.provider() | timeout(60s), [&](auto& env) -> awaitable<void> {
               command_result result =
@@ -145,7 +153,7 @@ TEST(DockerPool, a_runner_whose_container_was_killed_while_it_waited_is_not_hand
   const std::string before = all_containers();
   run(
       [&]() -> awaitable<void> {
-        any_runner_provider recipe(test_image("debian") | python() | check_syntax());
+        any_runner_provider recipe(test_image("debian").options(marked()) | python() | check_syntax());
         co_await with(pool(std::move(recipe), 1), [&](auto& pool) -> awaitable<void> {
           co_await filled(pool, 1);
           EXPECT_EQ(docker_says("kill " + running_containers()).find("Error"), std::string::npos);
