@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/over_bootstrap.hpp>
 #include <cofferdam/backends/detail/over_program.hpp>
+#include <cofferdam/backends/detail/warden_place.hpp>
 #include <cofferdam/backends/over_words.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -12,7 +13,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
@@ -56,13 +56,14 @@ class over_settings {
 };
 
 /// The state of an open `over_environment`, shared by the coroutines of its operations.
-class over_state : public std::enable_shared_from_this<over_state> {
+class over_state : public warden_place<over_state> {
  public:
   over_state(const asio::any_io_executor& executor, std::shared_ptr<const over_settings> settings)
-      : home_(executor), executor_(executor), settings_(std::move(settings)), ended_(executor) {}
+      : warden_place(executor), home_(executor), executor_(executor), settings_(std::move(settings)) {}
   over_state(const over_state&) = delete;
   over_state& operator=(const over_state&) = delete;
 
+  static constexpr const char* is_closed = "over: the environment is closed; open another one";
   static constexpr const char* nothing_open =
       "over: not open (default-constructed or moved from); call open() on the provider first";
 
@@ -78,36 +79,6 @@ class over_state : public std::enable_shared_from_this<over_state> {
 
   const home_strand& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
-  bool is_lost() const noexcept { return session_.is_lost(); }
-
-  command_session& session() {
-    require_open();
-    return session_;
-  }
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<over_state>& self, Operation operation) {
-    self->require_open();
-    return operation(*self->files_);
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<over_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await self->request_of(c);
-    command_result result = co_await self->session().run(std::move(c), std::move(request));
-    co_return result;
-  }
-
-  static awaitable<process> start(std::shared_ptr<over_state> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await self->request_of(c);
-    process running = co_await self->session().start(std::move(c), std::move(request));
-    co_return running;
-  }
 
   /// Ends the connection without waiting. The warden then ends everything.
   void abandon() noexcept {
@@ -116,39 +87,17 @@ class over_state : public std::enable_shared_from_this<over_state> {
     if (program_) program_->abandon();
   }
 
-  static awaitable<void> close(std::shared_ptr<over_state> self) {
-    while (self->closing_ && !self->closed_) co_await self->ended_.wait();
-    if (self->closed_) co_return;
-    self->closing_ = true;
-    // A lost place has nothing to finish, and may not read the end of its input either.
-    const std::chrono::seconds patience(self->is_lost() ? 1 : 10);
-    std::exception_ptr failure;
-    try {
-      co_await self->session_.close();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    try {
-      co_await over_program::end(self->program_, patience);
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
-  }
-
  private:
-  void require_open() const {
-    if (closing_ || !session_)
-      throw error(exec_errc::environment_closed, "over: the environment is closed; open another one");
+  friend warden_place<over_state>;
+
+  static awaitable<void> end_commands(std::shared_ptr<over_state> self) {
+    // A lost place has nothing to finish, and may not read the end of its input either.
+    self->patience_ = std::chrono::seconds(self->is_lost() ? 1 : 10);
+    co_await self->session_.close();
   }
 
-  awaitable<spawn_request> request_of(const command& c) {
-    spawn_request request = request_for(c, shell_, variables_);
-    require_open();
-    request.directory_path = co_await files_->directory_path(c.working_directory());
-    co_return request;
+  static awaitable<void> release(std::shared_ptr<over_state> self) {
+    co_await over_program::end(self->program_, self->patience_);
   }
 
   static awaitable<void> connect(std::shared_ptr<over_state> self) {
@@ -298,18 +247,12 @@ class over_state : public std::enable_shared_from_this<over_state> {
   asio::any_io_executor executor_;
   std::shared_ptr<const over_settings> settings_;
   std::shared_ptr<over_program> program_;
-  command_session session_;
-  std::shared_ptr<session_files> files_;
-  std::vector<std::string> variables_;
-  std::string shell_;
   std::string workspace_;
   static constexpr int silent_beats = 3;
   std::chrono::steady_clock::time_point silent_at_;
-  int silent_count_ = 0;  // the number of calls of `on_silent_warden` in a row
-  bool reached_ = false;  // the script runs in the place
-  bool closing_ = false;
-  bool closed_ = false;
-  async_event ended_;  // notified when closed_ becomes true
+  int silent_count_ = 0;               // the number of calls of `on_silent_warden` in a row
+  std::chrono::seconds patience_{10};  // with the end of the program, once the commands have ended
+  bool reached_ = false;               // the script runs in the place
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/warden_place.hpp>
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/owned_container.hpp>
@@ -10,7 +11,6 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
@@ -35,12 +35,15 @@ namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 ///
 /// `open_sandbox` makes this object before the container exists. So `discard` can clean up after a failure of any step,
 /// and a warden that does not answer can be reported while the sandbox is still being opened.
-class sandbox : public std::enable_shared_from_this<sandbox> {
+class sandbox : public cofferdam::detail::warden_place<sandbox> {
  public:
-  explicit sandbox(std::shared_ptr<engine> api) : api_(std::move(api)), ended_(api_->executor()) {}
+  using base = cofferdam::detail::warden_place<sandbox>;
+
+  explicit sandbox(std::shared_ptr<engine> api) : base(api->executor()), api_(std::move(api)) {}
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
 
+  static constexpr const char* is_closed = "docker: the environment is closed; open another one";
   static constexpr const char* nothing_open =
       "docker: not open (default-constructed or moved from); call open() on the provider first";
 
@@ -68,9 +71,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     variables_ = std::move(variables);
   }
 
-  /// Returns true if the connection to the warden is lost. Any thread may call this function.
-  bool is_lost() const noexcept { return session_.is_lost(); }
-
   /// Runs a command of this library in the root directory.
   /// \param c  a command of separate words, not a shell line, because the shell has not been determined yet.
   static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {
@@ -92,39 +92,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       co_await api_->close();
     } catch (const error&) {  // the failure of the opening is reported instead; a later `sweep` removes the rest
     }
-  }
-
-  // ---- operations ----
-
-  /// Returns the session that runs the commands.
-  /// \throws error{exec_errc::environment_closed}.
-  command_session& session() {
-    require_open();
-    return session_;
-  }
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<sandbox>& self, Operation operation) {
-    self->require_open();
-    return operation(*self->files_);
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await self->request_of(c);
-    command_result result = co_await self->session().run(std::move(c), std::move(request));
-    co_return result;
-  }
-
-  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await self->request_of(c);
-    process running = co_await self->session().start(std::move(c), std::move(request));
-    co_return running;
   }
 
   /// Returns the daemon's description of the container.
@@ -151,46 +118,21 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     session_.abandon();
   }
 
-  /// Ends all commands. Removes the container if this library has made it; an adopted container continues to run. A
-  /// second call waits for the first.
-  static awaitable<void> close(std::shared_ptr<sandbox> self) {
-    while (self->closing_ && !self->closed_) co_await self->ended_.wait();
-    if (self->closed_) co_return;
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      if (self->owned_) {
-        // The commands get no grace period, because the removal ends everything in the container.
-        self->session_.abandon();
-        co_await self->owned_->remove();
-      } else if (self->session_) {
-        co_await self->session_.close();
-      }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    try {
-      co_await self->api_->close();
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
-  }
-
  private:
-  void require_open() const {
-    if (closing_ || !session_)
-      throw error(exec_errc::environment_closed, "docker: the environment is closed; open another one");
+  friend base;
+
+  /// Deletes what this library has made; an adopted one continues to run.
+  static awaitable<void> end_commands(std::shared_ptr<sandbox> self) {
+    if (self->owned_) {
+      // The commands get no grace period, because the removal ends everything.
+      self->session_.abandon();
+      co_await self->owned_->remove();
+    } else if (self->session_) {
+      co_await self->session_.close();
+    }
   }
 
-  awaitable<spawn_request> request_of(const command& c) {
-    spawn_request request = request_for(c, shell_, variables_);
-    require_open();
-    request.directory_path = co_await files_->directory_path(c.working_directory());
-    co_return request;
-  }
+  static awaitable<void> release(std::shared_ptr<sandbox> self) { return self->api_->close(); }
 
   static awaitable<void> examine(std::shared_ptr<sandbox> self) {
     boost::json::object seen;
@@ -217,14 +159,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::shared_ptr<owned_container> owned_;  // null if the container is adopted
   std::string adopted_id_;
   std::string adopted_name_;
-  command_session session_;
-  std::shared_ptr<session_files> files_;
-  std::vector<std::string> variables_;
-  std::string shell_;
   bool examines_ = false;
-  bool closing_ = false;
-  bool closed_ = false;
-  cofferdam::detail::async_event ended_;  // notified when closed_ becomes true
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

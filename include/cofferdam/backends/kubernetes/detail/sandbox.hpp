@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/warden_place.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -9,7 +10,6 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
@@ -28,12 +28,15 @@ namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
 /// The state behind a `kubernetes::environment`: an open pod, its commands and its files. It is shared by the
 /// coroutines of all operations. It exists before the pod, so that `discard` can clean up after a failure of any step.
-class sandbox : public std::enable_shared_from_this<sandbox> {
+class sandbox : public cofferdam::detail::warden_place<sandbox> {
  public:
-  explicit sandbox(std::shared_ptr<cluster_api> api) : api_(std::move(api)), ended_(api_->executor()) {}
+  using base = cofferdam::detail::warden_place<sandbox>;
+
+  explicit sandbox(std::shared_ptr<cluster_api> api) : base(api->executor()), api_(std::move(api)) {}
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
 
+  static constexpr const char* is_closed = "kubernetes: the environment is closed; open another one";
   static constexpr const char* nothing_open =
       "kubernetes: not open (default-constructed or moved from); call open() on the provider first";
 
@@ -88,37 +91,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  // ---- operations ----
-
-  command_session& session() {
-    require_open();
-    return session_;
-  }
-
-  template <class Operation>
-  static auto with_files(const std::shared_ptr<sandbox>& self, Operation operation) {
-    self->require_open();
-    return operation(*self->files_);
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await self->request_of(c);
-    command_result result = co_await self->session().run(std::move(c), std::move(request));
-    co_return result;
-  }
-
-  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
-    self->require_open();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await self->request_of(c);
-    process running = co_await self->session().start(std::move(c), std::move(request));
-    co_return running;
-  }
-
   /// Called if the warden has not answered between two pings. After several times in a row, the session is lost: the
   /// warden has then ended everything, because it had no contact to this program for the time `lease`.
   void on_silent_warden() {
@@ -145,59 +117,27 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     session_.abandon();
   }
 
-  /// Ends all commands. Deletes the pod if this library has made it; an adopted pod continues to run. A second call
-  /// waits for the first.
-  static awaitable<void> close(std::shared_ptr<sandbox> self) {
-    while (self->closing_ && !self->closed_) co_await self->ended_.wait();
-    if (self->closed_) co_return;
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      if (self->owned_) {
-        // The commands get no grace period, because the deletion ends everything in the pod.
-        self->session_.abandon();
-        co_await owned_pod::remove(self->owned_);
-      } else if (self->session_) {
-        co_await self->session_.close();
-      }
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    try {
-      co_await self->api_->close();
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
-  }
-
  private:
-  void require_open() const {
-    if (closing_ || !session_)
-      throw error(exec_errc::environment_closed, "kubernetes: the environment is closed; open another one");
+  friend base;
+
+  /// Deletes what this library has made; an adopted one continues to run.
+  static awaitable<void> end_commands(std::shared_ptr<sandbox> self) {
+    if (self->owned_) {
+      // The commands get no grace period, because the removal ends everything.
+      self->session_.abandon();
+      co_await owned_pod::remove(self->owned_);
+    } else if (self->session_) {
+      co_await self->session_.close();
+    }
   }
 
-  awaitable<spawn_request> request_of(const command& c) {
-    spawn_request request = request_for(c, shell_, variables_);
-    require_open();
-    request.directory_path = co_await files_->directory_path(c.working_directory());
-    co_return request;
-  }
+  static awaitable<void> release(std::shared_ptr<sandbox> self) { return self->api_->close(); }
 
   std::shared_ptr<cluster_api> api_;
   std::shared_ptr<owned_pod> owned_;  // null if the pod is adopted
   std::string adopted_;
-  command_session session_;
-  std::shared_ptr<session_files> files_;
-  std::vector<std::string> variables_;
-  std::string shell_;
   std::chrono::steady_clock::time_point silent_at_;
   int silent_count_ = 0;  // the number of calls of `on_silent_warden` in a row
-  bool closing_ = false;
-  bool closed_ = false;
-  cofferdam::detail::async_event ended_;  // notified when closed_ becomes true
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
