@@ -138,7 +138,7 @@ awaitable<void> serve_with_pool(Provider provider, const mcp_options& chosen, Se
   }
   auto recipe = pool(std::move(provider), chosen.pool);
   recipe.without_waiting();
-  // A sandbox of E2B that nobody uses ends after five minutes.
+  // A sandbox of E2B ends after five minutes without use.
   if (chosen.place.provider == "e2b") recipe.max_idle(std::chrono::seconds(150));
   const auto serves = [&serve](auto& opened) -> awaitable<void> { co_await serve(Provider(opened.provider())); };
   co_await with(std::move(recipe), serves);

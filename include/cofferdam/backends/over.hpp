@@ -132,7 +132,7 @@ class over_environment {
 /// not ask questions: it has no terminal, and its standard input is the pipe. It gets the environment variables and the
 /// working directory of this program, as `ssh` needs them.
 ///
-/// How the words reach the place depends on the program: see `words()`. If `ssh` is started by another program, set
+/// Programs pass words to the place in one of two ways; `words()` selects it. If another program starts `ssh`, set
 /// `words(place_words::joined)`.
 ///
 /// Commands get PATH, USER, LOGNAME and TZ of the place, HOME (the workspace), TMPDIR (a private folder), SHELL, LANG

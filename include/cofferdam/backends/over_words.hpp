@@ -6,7 +6,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
-/// How the program of `over` passes the words after its own to the place.
+/// The way in which the program of `over` passes words to the place.
 enum class place_words {
   automatic,  ///< `joined` if the base name of the program is `ssh`, otherwise `separate`
   separate,   ///< as separate arguments of a program, as `podman exec` and `srun` do

@@ -67,7 +67,7 @@ class pooled_provider {
 /// An open pool: environments that are open already, so that a program gets one in well under a millisecond. Each is
 /// handed out once and never comes back. The pool opens the next ones in the background.
 ///
-/// An environment that is known to be lost (`is_lost()`) is not handed out. This check asks nobody. An environment
+/// An environment that is known to be lost (`is_lost()`) is not handed out. This check sends nothing. An environment
 /// without `is_lost()`, such as a sandbox of E2B, can end unnoticed; set `max_idle` for it.
 ///
 /// The object may be moved. If it is destroyed without `close()`, it ends everything that it has opened and not handed

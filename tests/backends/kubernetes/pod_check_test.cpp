@@ -28,7 +28,7 @@ json::object asked(const pod_options& options = pod_options()) {
   return pod_request("python:3.12-slim", "cofferdam-1", "x86_64", options).body();
 }
 
-/// What a real API server adds to a pod, and how it spells quantities.
+/// Returns the pod as a real API server admits it: with its additions, and with its spelling of quantities.
 json::object admitted(json::object pod) {
   json::value changes = json::parse(R"({"metadata": {"namespace": "default", "uid": "1", "resourceVersion": "5"},
     "spec": {"schedulerName": "default-scheduler", "serviceAccountName": "default", "priority": 0,

@@ -114,7 +114,7 @@ class jail_plan {
   const std::vector<jail_source>& sources() const noexcept { return sources_; }
   /// The mounts that hide and protect names.
   const std::vector<jail_cover>& covers() const noexcept { return covers_; }
-  /// What `hide` names. Nothing in the jail may show it.
+  /// The files and folders that `hide` names. No path in the jail may show them.
   const std::vector<hidden_file>& hidden() const noexcept { return hidden_; }
   /// Paths at which something is visible: mount points, their parents, links.
   const std::vector<std::string>& visible() const noexcept { return own_; }

@@ -35,7 +35,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
-/// What a request needs so that the API server knows its user. A value; copies share the secrets.
+/// The credentials that a request to the API server carries. A value; copies share the secrets.
 class kube_credentials {
  public:
   secret_string authorization;  ///< the value of the field `Authorization`; empty if a certificate is enough

@@ -18,7 +18,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
-/// What has happened to a pod.
+/// The state of a pod.
 enum class pod_phase {
   starting,       ///< the pod waits for a node, an image or its start
   running,        ///< the first process runs
