@@ -12,6 +12,10 @@
 extern "C" const char* __tsan_default_suppressions() {
   return "race:asio::execution::detail::shared_target_executor::~shared_target_executor\n";
 }
+
+/// Some tests fork a program that starts threads. By default, ThreadSanitizer ends such a program if a thread of an
+/// earlier test existed at the fork, for example one of Asio's system executor.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 #endif
 #endif
 

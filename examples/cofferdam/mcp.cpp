@@ -7,9 +7,7 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
@@ -17,6 +15,7 @@
 #include "doctor.hpp"
 #include "options.hpp"
 #include "place.hpp"
+#include "pooled.hpp"
 #include "report.hpp"
 #include "runners.hpp"
 #include "serving.hpp"
@@ -127,21 +126,9 @@ void add_python(mcp::server& server, const mcp_options& chosen) {
   server.runner([code](any_environment& inside) { return make_python(inside, code); });
 }
 
-/// Awaits `serve(provider)`. With --pool, the provider is that of a pool, which is closed at the end. The pool opens
-/// its environments in the background, so that a host gets its first answer at once. If they cannot be opened, the
-/// tools answer with the reason.
-template <class Provider, class Serve>
-awaitable<void> serve_with_pool(Provider provider, const mcp_options& chosen, Serve& serve) {
-  if (chosen.pool == 0) {
-    co_await serve(std::move(provider));
-    co_return;
-  }
-  auto recipe = pool(std::move(provider), chosen.pool);
-  recipe.without_waiting();
-  // A sandbox of E2B ends after five minutes without use.
-  if (chosen.place.provider == "e2b") recipe.max_idle(std::chrono::seconds(150));
-  const auto serves = [&serve](auto& opened) -> awaitable<void> { co_await serve(Provider(opened.provider())); };
-  co_await with(std::move(recipe), serves);
+/// How long an environment of the pool may wait for its client. A sandbox of E2B ends after five minutes without use.
+std::chrono::milliseconds longest_wait(const mcp_options& chosen) {
+  return chosen.place.provider == "e2b" ? std::chrono::seconds(150) : std::chrono::seconds(0);
 }
 
 /// Opens the listener for --http HOST:PORT, and prints how clients reach it.
@@ -205,7 +192,8 @@ awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options optio
       mcp::server server(executor, std::move(provider), std::move(options));
       co_await serve_clients(server, chosen, made_token);
     };
-    co_await serve_with_pool(make_pyodide(chosen.place, chosen.guards), chosen, serves);
+    co_await serve_with_pool<any_runner_provider>(make_pyodide(chosen.place, chosen.guards), chosen.pool,
+                                                  longest_wait(chosen), serves);
     co_return;
   }
   const auto serves = [&](any_provider provider) -> awaitable<void> {
@@ -214,7 +202,7 @@ awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options optio
     add_python(server, chosen);
     co_await serve_clients(server, chosen, made_token);
   };
-  co_await serve_with_pool(make_place(chosen.place, nullptr), chosen, serves);
+  co_await serve_with_pool<any_provider>(make_place(chosen.place, nullptr), chosen.pool, longest_wait(chosen), serves);
 }
 
 int serve(const mcp_options& chosen) {

@@ -81,15 +81,16 @@ TEST(Background, without_it_the_same_command_leaves_nothing) {
 TEST(Background, closing_the_environment_ends_it) {
   cofferdam_test::run([]() -> awaitable<void> {
     local_environment env = co_await local().without_warning().open();
+    // The process prints its number while the command waits for the file.
     command_result result =
-        co_await env.run_command(shell("(trap '' TERM; setsid sleep 600) & sleep 0.05; pgrep -n sleep || echo 0")
+        co_await env.run_command(shell("(trap '' TERM; setsid sh -c 'echo $$ > own; mv own pid; exec sleep 600') & "
+                                       "until cat pid 2>/dev/null; do sleep 0.01; done")
                                      .background(background_policy::keep));
     EXPECT_TRUE(result.left_running());
-    co_await env.close();
     const std::string pid(result.out().text());
-    if (pid != "0\n") {
-      EXPECT_FALSE(lives(pid)) << pid;
-    }
+    EXPECT_TRUE(lives(pid)) << pid;
+    co_await env.close();
+    EXPECT_FALSE(lives(pid)) << pid;
   });
 }
 

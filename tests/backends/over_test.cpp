@@ -523,10 +523,11 @@ TEST(over, a_warden_without_messages_ends_everything_after_the_lease) {
   });
 }
 
-// ---- a real OpenSSH server ----
+// ---- a real OpenSSH server, which ends with the test: later tests of this program expect to have no children ----
 
 TEST(over_ssh, commands_run_on_the_host_and_nothing_stays) {
   COFFERDAM_NEEDS("openssh-server", cofferdam_test::has_ssh_server(), "`over` with a real ssh");
+  const ssh_server server;
   std::string workspace;
   run([&]() -> awaitable<void> {
     auto body = [&](over_environment& env) -> awaitable<void> {
@@ -535,7 +536,7 @@ TEST(over_ssh, commands_run_on_the_host_and_nothing_stays) {
           co_await env.run_command(shell("echo \"it's ${SSH_CONNECTION-apart}\"; seq 1 50000 | wc -l"));
       EXPECT_EQ(result.out().text(), "it's apart\n50000\n");
     };
-    over recipe(ssh_server::shared().client_words());
+    over recipe(server.client_words());
     co_await with(recipe, body);
   });
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(workspace).parent_path()));
@@ -543,7 +544,8 @@ TEST(over_ssh, commands_run_on_the_host_and_nothing_stays) {
 
 TEST(over_ssh, a_terminal_is_refused) {
   COFFERDAM_NEEDS("openssh-server", cofferdam_test::has_ssh_server(), "`over` with a real ssh -tt");
-  std::vector<std::string> words = ssh_server::shared().client_words();
+  const ssh_server server;
+  std::vector<std::string> words = server.client_words();
   words.insert(words.begin() + 1, "-tt");
   const error failure = refusal_of(over(words));
   EXPECT_EQ(failure.code(), exec_errc::unsupported) << failure.what();
@@ -551,7 +553,8 @@ TEST(over_ssh, a_terminal_is_refused) {
 
 TEST(over_ssh, a_refused_login_gives_the_reason_of_ssh) {
   COFFERDAM_NEEDS("openssh-server", cofferdam_test::has_ssh_server(), "`over` with a real ssh");
-  std::vector<std::string> words = ssh_server::shared().client_words();
+  const ssh_server server;
+  std::vector<std::string> words = server.client_words();
   words[4] = "/dev/null";
   const error failure = refusal_of(over(words));
   EXPECT_EQ(failure.code(), exec_errc::provider_failed);
@@ -561,9 +564,10 @@ TEST(over_ssh, a_refused_login_gives_the_reason_of_ssh) {
 
 TEST(over_ssh, a_killed_connection_ends_the_commands_on_the_host) {
   COFFERDAM_NEEDS("openssh-server", cofferdam_test::has_ssh_server(), "`over` with a real ssh");
+  const ssh_server server;
   std::string workspace;
   run([&]() -> awaitable<void> {
-    over_environment env = co_await over(ssh_server::shared().client_words()).open();
+    over_environment env = co_await over(server.client_words()).open();
     workspace = env.workspace();
     process running = co_await env.start(shell("echo $$; exec sleep 1000"));
     output_chunk first = co_await running.read();

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/detail/os/process_table.hpp>
 
+#include "support/census.hpp"
 #include "support/forbid.hpp"
 #include "support/forked_host.hpp"
 #include "support/require.hpp"
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <string>
 
@@ -22,6 +24,7 @@ namespace process_table_tests {
 namespace {
 
 using namespace cofferdam::detail;
+using namespace std::chrono_literals;
 using namespace std::string_literals;
 using cofferdam_test::forbid;
 using cofferdam_test::in_forked_host;
@@ -38,11 +41,12 @@ table_entry sleeping() {
   return entry;
 }
 
-/// Ends a process, and returns true if it had been killed before.
-bool was_killed(const table_entry& entry) {
-  ::usleep(50'000);
+/// Ends a process, and returns true if it was killed before that, within `limit`.
+bool was_killed(const table_entry& entry, std::chrono::milliseconds limit) {
   int status = 0;
-  if (::waitpid(entry.pid, &status, WNOHANG) == entry.pid) return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const bool ended =
+      cofferdam_test::eventually([&] { return ::waitpid(entry.pid, &status, WNOHANG) == entry.pid; }, limit);
+  if (ended) return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   ::kill(entry.pid, SIGKILL);
   ::waitpid(entry.pid, &status, 0);
   return false;
@@ -56,8 +60,8 @@ TEST(ProcessTable, kill_entry_kills_the_process_and_not_a_later_one_with_its_num
     table_entry other = sleeping();
     other.start_time += 1;
     std::string result = kill_entry(victim) && kill_entry(other) ? "true " : "false ";
-    result += was_killed(victim) ? "killed " : "alive ";
-    return result + (was_killed(other) ? "killed" : "alive");
+    result += was_killed(victim, 10s) ? "killed " : "alive ";
+    return result + (was_killed(other, 50ms) ? "killed" : "alive");
   });
   EXPECT_EQ(outcome, "true killed alive");
 }
@@ -67,7 +71,7 @@ TEST(ProcessTable, kill_entry_reports_a_kernel_without_descriptors_of_processes)
     const table_entry victim = sleeping();
     if (!forbid(SYS_pidfd_open, ENOSYS)) return "no seccomp"s;
     const std::string result = kill_entry(victim) ? "true " : "false ";
-    return result + (was_killed(victim) ? "killed" : "alive");
+    return result + (was_killed(victim, 50ms) ? "killed" : "alive");
   });
   COFFERDAM_NEEDS("seccomp", outcome != "no seccomp", "that old kernels are noticed");
   EXPECT_EQ(outcome, "false alive");

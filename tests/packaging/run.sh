@@ -91,7 +91,7 @@ find_package() {
 }
 
 # Every header that the umbrella header includes was installed.
-umbrella() { "$cxx" -std=c++20 $flags -I"$clean/prefix/include" -fsyntax-only "$here/whole.cpp"; }
+umbrella() { "$cxx" -std=c++20 $flags -I"$clean/prefix/include" -M "$here/whole.cpp"; }
 
 # with_pc PREFIX COMMAND...: only the pkg-config files below PREFIX, and the system's.
 with_pc() {
