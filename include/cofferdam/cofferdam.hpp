@@ -86,6 +86,7 @@
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/jail.hpp>
+#include <cofferdam/kubernetes.hpp>
 #include <cofferdam/llm/agent.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/agent_session.hpp>

@@ -34,6 +34,7 @@ std::vector<place> local_places();
 std::vector<place> over_places();
 std::vector<place> docker_places();
 std::vector<place> e2b_places();
+std::vector<place> kubernetes_places();
 /// Sets `runners` of the places that run Python, and appends places that run only Python.
 void add_runners(std::vector<place>& places);
 
@@ -44,6 +45,7 @@ inline std::vector<place> all_places() {
 #ifndef COFFERDAM_LOCAL_PLACES_ONLY
   for (place& each : docker_places()) places.push_back(std::move(each));
   for (place& each : e2b_places()) places.push_back(std::move(each));
+  for (place& each : kubernetes_places()) places.push_back(std::move(each));
 #endif
   add_runners(places);
   return places;

@@ -29,7 +29,7 @@ class python_place {
 
 const std::vector<python_place>& python_places() {
   static const std::vector<python_place> places{
-      {"local", ""}, {"over", ""}, {"jail", ""}, {"docker_debian", ""}, {"e2b", ""},
+      {"local", ""}, {"over", ""}, {"jail", ""}, {"docker_debian", ""}, {"kubernetes", ""}, {"e2b", ""},
   };
   return places;
 }

@@ -15,6 +15,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/middleware/timeout.hpp>
 
 #include "kubernetes/kube_support.hpp"
 #include "support/require.hpp"
@@ -26,9 +27,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +46,15 @@ using cofferdam::kubernetes::detail::cluster_api;
 using cofferdam_test::run;
 
 const std::string busybox = "cofferdam-test/busybox:1";
+
+// The program of the guide, in packaging/docs/backends.md.
+awaitable<void> multiply(std::string image, kubernetes::pod_options options) {
+  options.memory(std::uint64_t{512} << 20).cpus(0.5);
+  co_await with(kubernetes::from_image(image).options(options) | timeout(60s), [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("python3 -c 'print(6 * 7)'");
+    std::cout << result.out_text();
+  });
+}
 
 class KubernetesBackend : public testing::Test {
  protected:
@@ -111,6 +124,14 @@ TEST_F(KubernetesBackend, a_command_runs_in_a_pod_as_another_user_than_root) {
     EXPECT_TRUE(env.pod_name().starts_with("cofferdam-"));
     EXPECT_EQ(env.pod_namespace(), "default");
   });
+}
+
+TEST_F(KubernetesBackend, the_program_of_the_guide_runs) {
+  std::ostringstream printed;
+  std::streambuf* const before = std::cout.rdbuf(printed.rdbuf());
+  run([]() -> awaitable<void> { co_await multiply("cofferdam-test/debian:1", options()); });
+  std::cout.rdbuf(before);
+  EXPECT_EQ(printed.str(), "42\n");
 }
 
 TEST_F(KubernetesBackend, close_deletes_the_pod) {
