@@ -101,9 +101,9 @@ awaitable<int> examine_all(mcp_options options) {
             << (has_key ? "E2B_API_KEY is set; not tested, because sandboxes cost money" : "E2B_API_KEY is not set")
             << "\n";
   if (chosen == "e2b") works = has_key;
-  if (chosen == "ssh") {
-    const bool ssh_works = co_await examine_one(options.place);
-    works = ssh_works;
+  if (chosen == "ssh" || chosen == "kubernetes") {
+    const bool that_works = co_await examine_one(options.place);
+    works = that_works;
   }
   co_return works ? 0 : 1;
 }

@@ -155,14 +155,18 @@ constexpr const char* provider_text =
     "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
     "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
     "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
-    "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
-    "from E2B_API_KEY. ssh:HOST: another machine, as your user there, without isolation.";
+    "container of the image that the Dockerfile in DIR describes. kubernetes[:IMAGE]: a pod of the cluster that "
+    "kubectl "
+    "uses, like the container. e2b[:TEMPLATE]: a cloud sandbox; the key is read from E2B_API_KEY. ssh:HOST: another "
+    "machine, as your user there, without isolation.";
 constexpr const char* provider_text_with_pyodide =
     "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
     "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
     "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
-    "container of the image that the Dockerfile in DIR describes. e2b[:TEMPLATE]: a cloud sandbox; the key is read "
-    "from E2B_API_KEY. ssh:HOST: another machine, as your user there, without isolation. pyodide: Python in "
+    "container of the image that the Dockerfile in DIR describes. kubernetes[:IMAGE]: a pod of the cluster that "
+    "kubectl "
+    "uses, like the container. e2b[:TEMPLATE]: a cloud sandbox; the key is read from E2B_API_KEY. ssh:HOST: another "
+    "machine, as your user there, without isolation. pyodide: Python in "
     "WebAssembly, by Deno, without commands and files.";
 
 /// Adds --pool, with a text that says what the option does in this subcommand.
@@ -177,31 +181,36 @@ void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
           has_pyodide ? provider_text_with_pyodide : provider_text);
   add_one(app, "--memory", raw.memory, "SIZE", where_commands_run,
           has_pyodide ? "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
-                        "each, if control groups cannot be used); docker: of the container; pyodide: of the "
+                        "each, if control groups cannot be used); docker: of the container; kubernetes: of the pod; "
+                        "pyodide: of the "
                         "WebAssembly of each Python interpreter (its process may use 320m more). Not for the others."
                       : "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
-                        "each, if control groups cannot be used); docker: of the container. Not for the others.");
+                        "each, if control groups cannot be used); docker: of the container; kubernetes: of the pod. "
+                        "Not for the others.");
   add_several(app, "--network", raw.network, "NAME", where_commands_run,
               has_pyodide ? "Chooses the network. jail: none (the default), or host, the network of this machine with "
-                            "its own services; docker: none (the default), bridge, or the name of a network; e2b: "
+                            "its own services; docker: none (the default), bridge, or the name of a network; "
+                            "kubernetes: none (the default), or cluster; e2b: "
                             "none, or on (the default); pyodide: a host that code may reach, with or without a port; "
                             "each host counts. Otherwise the last --network counts. Not for local and ssh."
                           : "Chooses the network. jail: none (the default), or host, the network of this machine with "
-                            "its own services; docker: none (the default), bridge, or the name of a network; e2b: "
+                            "its own services; docker: none (the default), bridge, or the name of a network; "
+                            "kubernetes: none (the default), or cluster; e2b: "
                             "none, or on (the default). The last --network counts. Not for local and ssh.");
-  add_one(
-      app, "--workspace", raw.workspace, "DIR", where_commands_run,
-      "Uses this directory as the workspace instead of a new one, and keeps it. Not for e2b; for docker only if the "
-      "daemon is on this machine; for ssh a directory there.");
+  add_one(app, "--workspace", raw.workspace, "DIR", where_commands_run,
+          "Uses this directory as the workspace instead of a new one, and keeps it. Not for kubernetes and e2b; for "
+          "docker only if the "
+          "daemon is on this machine; for ssh a directory there.");
 }
 
 place_options place_of(const raw_place& raw, bool has_pyodide) {
   place_options place;
   const cofferdam::provider_name name =
-      has_pyodide ? cofferdam::provider_name::parse(raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR",
-                                                                   "e2b:TEMPLATE", "ssh:HOST", "pyodide"})
-                  : cofferdam::provider_name::parse(
-                        raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR", "e2b:TEMPLATE", "ssh:HOST"});
+      has_pyodide
+          ? cofferdam::provider_name::parse(raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR",
+                                                           "kubernetes:IMAGE", "e2b:TEMPLATE", "ssh:HOST", "pyodide"})
+          : cofferdam::provider_name::parse(raw.provider, {"jail", "local", "docker:IMAGE", "dockerfile:DIR",
+                                                           "kubernetes:IMAGE", "e2b:TEMPLATE", "ssh:HOST"});
   place.provider = name.kind();
   place.image = name.value_or("");
   if (!raw.memory.empty()) place.memory = parse_size(raw.memory);
@@ -601,8 +610,9 @@ subcommand describe_doctor(raw_mcp& raw) {
                        {"cofferdam doctor [OPTION...]"});
   add_place(described.app(), raw.place, true);
   described.finish();
-  described.note("", {"The report has all providers of this machine, and ssh if --provider names a host. --provider "
-                      "only chooses which of them decides the exit status, and the other options apply to that one."});
+  described.note(
+      "", {"The report has all providers of this machine, and kubernetes or ssh if --provider names them. --provider "
+           "only chooses which of them decides the exit status, and the other options apply to that one."});
   described.note(
       "EXIT STATUS",
       {"0 if the provider works on this machine (the jail, unless --provider names another one), 1 if it does not.",
@@ -857,7 +867,7 @@ std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   serve_options options;
   options.place = place_of(raw.place, false);
   if (options.place.provider == "e2b" || options.place.provider == "dockerfile" || options.place.provider == "ssh")
-    refuse("serve works with --provider jail, docker:IMAGE or local");
+    refuse("serve works with --provider jail, docker:IMAGE, kubernetes:IMAGE or local");
   options.allow_host_paths = raw.allow_host_paths;
   options.pool = pool_of(raw.pool);
   if (raw.port.empty())

@@ -17,7 +17,7 @@ constexpr std::size_t columns = 100;
 constexpr std::size_t option_columns = 22;
 
 /// The kinds of providers, for completions.
-constexpr std::string_view providers = "jail local docker: dockerfile: e2b: ssh: pyodide";
+constexpr std::string_view providers = "jail local docker: dockerfile: kubernetes: e2b: ssh: pyodide";
 
 /// Appends a text that is broken into lines. The first line begins at the column `at`, the others at `indent`.
 void append_wrapped(std::string& out, const std::string& text, std::size_t at, std::size_t indent) {

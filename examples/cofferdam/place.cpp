@@ -5,6 +5,7 @@
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/over.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -103,6 +104,20 @@ any_provider make_docker(const place_options& options, progress* shown, image_pu
   return any_provider(std::move(recipe));
 }
 
+any_provider make_kubernetes(const place_options& options, image_pull pull) {
+  if (!options.workspace.empty())
+    refuse("kubernetes does not support --workspace, because pods see no directory of this machine; use --input");
+  const std::string network = options.network.empty() ? "none" : options.network.back();
+  if (network != "none" && network != "cluster") refuse("kubernetes: --network must be none or cluster");
+  kubernetes::pod_options pod;
+  if (options.memory) pod.memory(*options.memory);
+  if (network == "cluster") pod.network(kubernetes::pod_network::cluster);
+  if (pull == image_pull::never) pod.pull(kubernetes::pull_policy::never);
+  kubernetes::provider recipe = kubernetes::from_image(options.image.empty() ? "python:3.12-slim" : options.image);
+  recipe.options(std::move(pod));
+  return any_provider(std::move(recipe));
+}
+
 std::string_view variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string_view() : std::string_view(value);
@@ -134,6 +149,7 @@ any_provider make_place(const place_options& options, progress* shown, image_pul
   if (options.provider == "jail") return make_jail(options);
   if (options.provider == "local") return make_local(options);
   if (options.provider == "docker" || options.provider == "dockerfile") return make_docker(options, shown, pull);
+  if (options.provider == "kubernetes") return make_kubernetes(options, pull);
   if (options.provider == "e2b") return make_e2b(options);
   if (options.provider == "ssh") return make_ssh(options);
   refuse("pyodide cannot run commands");

@@ -19,6 +19,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// | "local" | on this machine, without isolation |
 /// | "jail" | on this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "docker", "docker:IMAGE" | in a Docker container; the default image is python:3.12-slim |
+/// | "kubernetes", "kubernetes:IMAGE" | in a pod of a cluster, found as kubectl does; default image python:3.12-slim |
 /// | "e2b", "e2b:TEMPLATE" | in a sandbox of the E2B service; the default template is base |
 /// | "ssh:HOST" | on another machine, as the user of the login; HOST is a name for ssh, such as user\@host |
 ///

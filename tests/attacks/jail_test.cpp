@@ -219,6 +219,58 @@ TEST_F(JailAttack, FS_18_a_read_only_folder_inside_a_writable_one_stays_read_onl
   EXPECT_TRUE(changed());
 }
 
+// The folder of a mount could be moved away, and another one made in its place.
+TEST_F(JailAttack, FS_18_a_read_only_folder_cannot_be_replaced_by_moving_the_folder_around_it) {
+  const std::filesystem::path outer = base_.make_shared_folder("outer");
+  base_.make_shared_folder("outer/a");
+  base_.make_shared_folder("outer/a/b");
+  const std::filesystem::path one = base_.make_shared_folder("outer/a/b/one");
+  const std::filesystem::path two = base_.make_shared_folder("outer/a/b/two");
+  const std::filesystem::path other = base_.make_shared_folder("outer/a/c");
+  const std::string top = outer.string();
+  for (const std::string moved : {"/a", "/a/b"}) {
+    const std::string attack = "mv " + top + moved + " " + top + "/away; mkdir -p " + one.string() + "; echo " +
+                               std::string(canary) + " > " + one.string() + "/file";
+    const auto expect_kept = [&](const jail& recipe) {
+      const command_result tried = result_of(recipe, attack + "; echo x > " + two.string() + "/file; echo y > " +
+                                                         other.string() + "/file; cat " + other.string() + "/file");
+      EXPECT_EQ(tried.out().text(), "y\n") << tried.err().text();
+      EXPECT_FALSE(base_.has("outer/a/b/one/file"));
+      EXPECT_FALSE(base_.has("outer/a/b/two/file"));
+    };
+    expect_kept(in_jail().workspace(outer).workspace_path(top).mount_read_only(one).mount_read_only(two));
+    expect_kept(in_jail().mount_writable(outer).mount_read_only(two).mount_writable(other).mount_read_only(one));
+  }
+  const command_result control = result_of(in_jail().mount_writable(outer), "mv " + top + "/a " + top + "/gone");
+  EXPECT_TRUE(base_.has("outer/gone")) << control.err().text();
+}
+
+TEST_F(JailAttack, FS_18_no_command_begins_after_a_folder_was_moved_with_a_mount_in_it) {
+  base_.make_shared_folder("a");
+  const std::filesystem::path data = base_.make_shared_folder("a/data");
+  const std::string top = base_.path().string();
+  run([&]() -> awaitable<void> {
+    auto body = [&](jail_environment& env) -> awaitable<void> {
+      bool is_lost = false;
+      co_await env.run_command("mv a b && mkdir -p a/data");
+      try {
+        co_await env.run_command("true");
+      } catch (const error& failure) {
+        is_lost = failure.code() == exec_errc::environment_closed;
+      }
+      EXPECT_TRUE(is_lost);
+    };
+    co_await with(in_jail().workspace_path(top).mount_read_only(data), body);
+  });
+}
+
+TEST_F(JailAttack, FS_18_a_folder_whose_name_is_no_text_can_be_mounted) {
+  const std::filesystem::path data = base_.make_shared_folder("a\xe9 b");
+  base_.write("a\xe9 b/file", std::string(canary));
+  const command_result result = result_of(in_jail().mount_read_only(data), argv("cat", data.string() + "/file"));
+  EXPECT_EQ(result.out().text(), canary) << result.err().text();
+}
+
 TEST_F(JailAttack, FS_17_files_that_programs_of_the_host_obey_are_not_made_or_changed) {
   const std::string attack = R"(
 mkdir -p .git/hooks .GIT/hooks .vscode
@@ -334,6 +386,30 @@ TEST_F(JailAttack, PR_06_a_command_cannot_end_the_warden_and_its_siblings) {
     };
     co_await with(in_jail(), ends_all);
   });
+}
+
+// Without the processor, the warden could not end the commands when their host is gone.
+TEST_F(JailAttack, PR_19_a_command_cannot_take_the_processor_from_the_warden) {
+  const std::string begin =
+      "import os, sys\n"
+      "def tries(call):\n"
+      "    try: call(); return 1\n"
+      "    except PermissionError: return 0\n"
+      "pid = int(sys.argv[1] or os.getppid())\n"
+      "normal = os.sched_param(0)\n"
+      "one = {min(os.sched_getaffinity(0))}\n"
+      "print(*map(tries, [lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, normal),\n"
+      "    lambda: os.sched_setaffinity(pid, one), lambda: os.setpriority(os.PRIO_PROCESS, pid, 19)]))\n";
+  const std::string more =
+      "print(*map(tries, [lambda: os.setpriority(os.PRIO_USER, os.getuid(), 19),\n"
+      "    lambda: os.setpriority(os.PRIO_PGRP, os.getpgrp(), 19)]))\n"
+      "pid = 0\n"
+      "print(*map(tries, [lambda: os.sched_setscheduler(pid, os.SCHED_BATCH, normal),\n"
+      "    lambda: os.sched_setaffinity(pid, one), lambda: os.setpriority(os.PRIO_PROCESS, pid, 19)]))\n";
+  EXPECT_EQ(result_of(in_jail(), python(begin + more, "1")).out().text(), "0 0 0\n0 0\n1 1 1\n");
+  EXPECT_EQ(result_of(in_jail(), python(begin + more)).out().text(), "0 0 0\n0 0\n1 1 1\n");
+  const victim of_the_control;
+  EXPECT_EQ(result_of(unprotected(), python(begin, of_the_control.pid())).out().text(), "1 1 1\n");
 }
 
 TEST_F(JailAttack, PR_20_a_terminal_takes_no_input_from_its_command) {
@@ -462,7 +538,8 @@ TEST_F(JailAttack, SY_12_settings_of_the_kernel_cannot_be_written) {
   COFFERDAM_NEEDS("root", is_root(), "a control in which they can");
   const std::filesystem::path shared = base_.make_shared_folder("shared");
   const std::string attack =
-      "for f in /proc/sys/vm/swappiness /proc/sys/kernel/threads-max; do (v=$(cat $f); echo $v > $f) && echo $f >> "
+      "for f in /proc/sys/vm/swappiness /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max /proc/sys/kernel/shmmax "
+      "/proc/sys/kernel/msgmni /proc/sys/fs/mqueue/queues_max; do (v=$(cat $f); echo $v > $f) && echo $f >> "
       "made; done; mkdir -p /sys/fs/cgroup/pids/x; echo 1 > /proc/self/uid_map";
   result_of(in_jail().workspace(shared), attack);
   EXPECT_FALSE(base_.has("shared/made"));

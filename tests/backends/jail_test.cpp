@@ -41,6 +41,7 @@ namespace {
 
 using namespace cofferdam;
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using cofferdam_test::eventually;
 using cofferdam_test::process_entry;
 using cofferdam_test::read_proc;
@@ -812,6 +813,15 @@ TEST_F(Jail, wrong_settings_are_refused_at_once) {
       [] { jail().temporary_size(std::numeric_limits<std::size_t>::max()); },
       [] { jail().workspace_path("/etc/x"); },
       [] { jail().workspace_path("relative"); },
+      [] { jail().workspace_path("/home/u\nroot:x"); },
+      [] { jail().workspace_path("/home/u:0"); },
+      [] { jail().workspace("/tmp/a\0b"s); },
+      [] { jail().temporary_base("/tmp\0b"s); },
+      [] { jail().bubblewrap("/usr/bin/bwrap\0b"s); },
+      [] { jail().shell("/bin/sh\0b"s); },
+      [] { local().workspace("/tmp/a\0b"s); },
+      [] { local().temporary_base("/tmp\0b"s); },
+      [] { local().shell("/bin/sh\0b"s); },
       [] { jail().protect(""); },
       [] { jail().protect("."); },
       [] { jail().protect("/etc/passwd"); },
@@ -824,6 +834,7 @@ TEST_F(Jail, wrong_settings_are_refused_at_once) {
       [] { jail().kill_grace(-1ms); },
       [] { jail().output_grace(-1ms); },
   };
+  EXPECT_NO_THROW(jail().workspace(""));  // as without the option
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     try {
       wrong[i]();

@@ -22,7 +22,9 @@ TEST(make_provider, ssh_needs_a_host_that_is_no_option) {
 
 TEST(make_provider, an_unknown_name_lists_the_known_ones) {
   const std::string sentence = sentence_of([] { make_provider("telnet:host"); });
-  EXPECT_NE(sentence.find("sandbox, local, jail, docker:IMAGE, e2b:TEMPLATE, ssh:HOST"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("sandbox, local, jail, docker:IMAGE, kubernetes:IMAGE, e2b:TEMPLATE, ssh:HOST"),
+            std::string::npos)
+      << sentence;
 }
 
 }  // namespace make_provider_tests

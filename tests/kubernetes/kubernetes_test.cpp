@@ -18,15 +18,20 @@
 #include <cofferdam/middleware/timeout.hpp>
 
 #include "kubernetes/kube_support.hpp"
+#include "support/census.hpp"
+#include "support/forked_host.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -34,8 +39,11 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace {
 
@@ -214,6 +222,71 @@ TEST_F(KubernetesBackend, a_deleted_pod_fails_its_commands_with_the_output_so_fa
     EXPECT_TRUE(env.is_lost());
     co_await env.close();
   });
+}
+
+/// Returns true if a process of this machine, which is also the node, has the text in its command line.
+bool is_running(const std::string& text) {
+  for (const cofferdam_test::process_entry& each : cofferdam_test::process_table())
+    if (cofferdam_test::read_proc("/proc/" + std::to_string(each.pid) + "/cmdline").find(text) != std::string::npos)
+      return true;
+  return false;
+}
+
+TEST_F(KubernetesBackend, PR_19_a_killed_host_leaves_nothing_20_times) {
+  const std::string mark = std::to_string(::getpid());
+  std::vector<std::string> pods_left;
+  for (int round = 0; round < 20; ++round) {
+    const cofferdam_test::temporary_folder folder;
+    const std::string guest = "1000" + mark + "." + std::to_string(round);  // seconds to sleep
+    const std::string told = cofferdam_test::in_forked_host([&]() -> std::string {
+      run([&]() -> awaitable<void> {
+        kubernetes::environment env = co_await pods(options().hold_time(2s)).open();
+        process running = co_await env.start(shell("setsid sleep " + guest + " & echo up; exec sleep " + guest));
+        co_await running.read();
+        // the control: it runs now
+        folder.write("seen", is_running(guest) ? env.pod_name() : "");
+        ::raise(SIGKILL);
+      });
+      return "survived";
+    });
+    EXPECT_EQ(told, "died of signal 9");
+    EXPECT_TRUE(cofferdam_test::eventually([&] { return !is_running(guest); }, 1s)) << round;
+    pods_left.push_back(folder.read("seen"));
+    EXPECT_NE(pods_left.back(), "");
+  }
+  // A pod of another program, which has ended like those of this library, stays.
+  const std::string foreign = "foreign-" + mark;
+  run([&]() -> awaitable<void> {
+    const std::shared_ptr<cluster_api> api = api_on(co_await asio::this_coro::executor);
+    const std::string body = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" + foreign +
+                             R"("}, "spec": {"restartPolicy": "Never", "containers": [{"name": "it", "image": ")" +
+                             busybox + R"(", "imagePullPolicy": "Never", "command": ["true"]}]}})";
+    co_await api->ask("POST", api->path("pods"), body, "create a foreign pod", std::vector<int>());
+    co_await api->close();
+  });
+  const auto phase_of = [](std::string name) {
+    std::string phase = "none";
+    run([&]() -> awaitable<void> {
+      const std::optional<boost::json::object> pod = co_await look_at(name);
+      if (pod) phase = pod->at("status").at("phase").as_string();
+    });
+    return phase;
+  };
+  EXPECT_TRUE(cofferdam_test::eventually([&] { return phase_of(pods_left.back()) == "Succeeded"; }, 15s))
+      << phase_of(pods_left.back());
+  EXPECT_TRUE(cofferdam_test::eventually([&] { return phase_of(foreign) == "Succeeded"; }, 15s)) << phase_of(foreign);
+  // open() deletes pods that ended more than ten seconds ago, and looks for them at most once a minute.
+  const auto all_are_gone = [&] {
+    std::this_thread::sleep_for(3s);
+    run([]() -> awaitable<void> {
+      kubernetes::environment env = co_await pods().open();
+      co_await env.close();
+    });
+    return std::ranges::all_of(pods_left, [&](const std::string& name) { return phase_of(name) == "none"; });
+  };
+  EXPECT_TRUE(cofferdam_test::eventually(all_are_gone, 90s));
+  EXPECT_EQ(phase_of(foreign), "Succeeded");
+  run([&]() -> awaitable<void> { co_await delete_pod(foreign); });
 }
 
 }  // namespace

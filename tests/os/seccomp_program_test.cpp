@@ -104,8 +104,9 @@ std::map<std::uint32_t, std::uint32_t> policy_of(std::string_view machine) {
   std::map<std::uint32_t, std::uint32_t> policy;
   const bool is_intel = machine == "x86_64";
   for (const std::uint32_t number : is_intel ? x86_64_refused : aarch64_refused) policy[number] = failing(EPERM);
-  policy[435] = failing(ENOSYS);  // clone3
-  policy[437] = failing(ENOSYS);  // openat2
+  policy[is_intel ? 251 : 30] = failing(EPERM);  // ioprio_set with a kind of target that does not exist, 0
+  policy[435] = failing(ENOSYS);                 // clone3
+  policy[437] = failing(ENOSYS);                 // openat2
   for (const std::uint32_t number :
        is_intel ? std::vector<std::uint32_t>{41, 53} : std::vector<std::uint32_t>{198, 199})
     policy[number] = failing(EAFNOSUPPORT);  // for the domain AF_UNSPEC, because the arguments are zero
@@ -206,6 +207,31 @@ TEST(SeccompProgram, no_call_sets_the_bits_that_give_rights) {
   EXPECT_EQ(answer("x86_64", x86_64, 2, {0, O_RDWR, 07777}), allowed);  // the mode is not used
   EXPECT_EQ(answer("x86_64", x86_64, 257, {0, 0, O_RDWR | O_TRUNC, 07777}), allowed);
   EXPECT_EQ(answer("aarch64", aarch64, 56, {0, 0, O_RDWR, 07777}), allowed);
+}
+
+TEST(SeccompProgram, PR_19_only_the_calling_thread_can_be_scheduled_otherwise) {
+  for (const auto& [machine, architecture] :
+       {std::pair{std::string_view("x86_64"), x86_64}, std::pair{std::string_view("aarch64"), aarch64}}) {
+    const bool is_intel = machine == "x86_64";
+    const auto expect = [&](std::uint32_t intel, std::uint32_t arm, std::vector<std::uint64_t> arguments, bool is_let) {
+      EXPECT_EQ(answer(machine, architecture, is_intel ? intel : arm, arguments), is_let ? allowed : failing(EPERM))
+          << machine << " " << intel;
+    };
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>> schedulers{
+        {142, 118}, {144, 119}, {203, 122}, {314, 274}};
+    for (const auto& [intel, arm] : schedulers) {
+      expect(intel, arm, {0, 8}, true);
+      expect(intel, arm, {1, 8}, false);
+      expect(intel, arm, {0xffffffff, 8}, false);
+      expect(intel, arm, {0x1'0000'0000, 8}, true);  // the kernel uses the low half
+    }
+    for (const std::uint64_t kind : {0, 1, 2, 3}) {
+      expect(141, 140, {kind, 0, 19}, kind == 0);  // setpriority: a process, a group, a user
+      expect(251, 30, {kind, 0, 0}, kind == 1);    // ioprio_set: none, a process, a group, a user
+      expect(141, 140, {kind, 1, 19}, false);
+      expect(251, 30, {kind, 1, 0}, false);
+    }
+  }
 }
 
 TEST(SeccompProgram, only_sockets_that_programs_need_can_be_made) {
@@ -320,6 +346,10 @@ TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
       {"mknodat", COFFERDAM_TRY(SYS_mknodat, -1, "", 0104755, 0), EPERM},
       {"openat", COFFERDAM_TRY(SYS_openat, -1, "x", O_CREAT, 04755), EPERM},
       {"openat to read", COFFERDAM_TRY(SYS_openat, -1, "/", O_RDONLY, 04755), 0},
+      {"sched_setscheduler", COFFERDAM_TRY(SYS_sched_setscheduler, ::getppid(), 0, nullptr), EPERM},
+      {"sched_setaffinity", COFFERDAM_TRY(SYS_sched_setaffinity, ::getppid(), 0, nullptr), EPERM},
+      {"setpriority", COFFERDAM_TRY(SYS_setpriority, 0, ::getppid(), 0), EPERM},
+      {"setpriority of oneself", COFFERDAM_TRY(SYS_setpriority, 0, 0, 5), 0},
       {"clone3", COFFERDAM_TRY(435, nullptr, 0), ENOSYS},
       {"openat2", COFFERDAM_TRY(437, -1, nullptr, nullptr, 0), ENOSYS},
       {"a new call", COFFERDAM_TRY(500), ENOSYS},
@@ -338,7 +368,7 @@ TEST(SeccompProgram, the_kernel_refuses_these_calls_under_the_filter_alone) {
       ++differing;
     }
   }
-  EXPECT_EQ(differing, 20);
+  EXPECT_EQ(differing, 23);
 }
 
 // Takes the rules out one at a time. Each time, a call must have another outcome than under the whole filter. The test
@@ -366,6 +396,14 @@ TEST(SeccompProgram, without_any_one_rule_a_call_has_another_outcome) {
       arguments.at(position) = 04755;
       return ::syscall(number, arguments[0], arguments[1], arguments[2], arguments[3]);
     });
+  }
+  for (const cofferdam::detail::schedule_call& each : cofferdam::detail::schedule_calls) {
+    const long number = is_x86 ? each.x86_64 : each.aarch64;
+    // a target that does not exist, and a kind of target that does not exist
+    add("a target", [number, each] {
+      return ::syscall(number, each.kind < 0 ? 0x7fffffff : each.process, each.kind < 0 ? 0 : 0x7fffffff, 0);
+    });
+    if (each.kind >= 0) add("a kind of target", [number] { return ::syscall(number, 77, 0, 0); });
   }
   add("TIOCSTI", [] { return ::syscall(SYS_ioctl, -1, 0x5412, 0); });
   add("TIOCLINUX", [] { return ::syscall(SYS_ioctl, -1, 0x541c, 0); });

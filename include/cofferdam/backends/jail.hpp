@@ -63,7 +63,9 @@ using jail = basic_jail<>;
 ///   processes, mounts, namespaces, modules, and parts of the kernel with a history of flaws; on x86-64 also calls of
 ///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders, because it
 ///   cannot tell them apart: Git fails in a repository with `core.sharedRepository`, and `tar -p`, `cp -a` and
-///   `chmod 755` fail for folders with setgid. `chmod 00755` clears the bit; access lists (setfacl) do without it;
+///   `chmod 755` fail for folders with setgid. `chmod 00755` clears the bit; access lists (setfacl) do without it. A
+///   thread can change only its own scheduling, as `nice` and `taskset` do; `renice` of another process and
+///   pthread_setaffinity_np(3) fail;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of
@@ -85,7 +87,8 @@ class basic_jail {
  public:
   /// Shows a file or folder of this machine at the same path, read-only, with all that is mounted beneath it.
   /// \param path  absolute. At `open()` it must exist, and be readable for the jail's user. It must not be in the
-  ///              workspace, where commands could change it, unless the jail shows the workspace at its own path.
+  ///              workspace, where commands could change it, unless the jail shows the workspace at its own path. If a
+  ///              folder that commands can change is around it, they cannot rename that folder.
   basic_jail& mount_read_only(std::filesystem::path path);
   /// Shows a file or folder of this machine at the same path; commands may change it.
   /// \param path  absolute. At `open()` it must exist, and be writable for the jail's user.
@@ -112,7 +115,8 @@ class basic_jail {
   /// --scope -p Delegate=yes PROGRAM`), all processes of the environment together are limited, with their files in
   /// /tmp, in /dev/shm and in a workspace in memory; a result of `error_kind::out_of_memory` reports a process that the
   /// limit has ended. Otherwise the address space of each process is limited (RLIMIT_AS). Some programs reserve far
-  /// more address space than they use, such as Node.js and Java. `isolation()` has the mechanism.
+  /// more address space than they use, such as Node.js and Java. Shared memory of System V is then not limited; it is
+  /// freed at `close()`. `isolation()` has the mechanism.
   basic_jail& memory(std::size_t max_size);
   /// Makes `open()` fail if the limit of `memory` cannot be a limit for all processes together.
   basic_jail& require_total_memory();
@@ -140,7 +144,8 @@ class basic_jail {
   basic_jail& open_files(std::uint32_t most);
   /// Limits the workspace, in bytes. It is then kept in memory, and exists only inside the jail. At least 64 KiB.
   /// Default: no limit; the workspace is a folder of this machine. The result of a command that failed when the
-  /// workspace, /tmp or /dev/shm was full has `error_kind::disk_full`.
+  /// workspace, /tmp or /dev/shm was full has `error_kind::disk_full`. The kernel does not count names, links and empty
+  /// files, which also need memory; `memory()` limits that if this program may make control groups.
   basic_jail& workspace_size(std::size_t most);
   /// Limits /tmp and /dev/shm, each, in bytes. Both are kept in memory. At least 64 KiB. Default: 256 MiB, but at
   /// most a quarter of `memory`.

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/jail_cover_watch.hpp>
 #include <cofferdam/backends/detail/jail_mounts.hpp>
+#include <cofferdam/backends/detail/jail_overlap.hpp>
 #include <cofferdam/backends/detail/jail_protection.hpp>
 #include <cofferdam/backends/detail/jail_python.hpp>
 #include <cofferdam/backends/detail/jail_settings.hpp>
@@ -67,6 +68,9 @@ class jail_plan {
     add_system();
     add_configuration(settings, shell);
     add("--proc", "/proc", "--dev", "/dev");
+    // Otherwise commands could change the settings of their namespaces, such as the highest process number.
+    add("--ro-bind", "/proc/sys", "/proc/sys");
+    read_only_.emplace_back("/proc/sys");
     // The kernel lists the names of the keys of this user there, also those that were added outside.
     for (const char* keys : {"/proc/keys", "/proc/key-users"})
       if (::access(keys, F_OK) == 0) add("--ro-bind", "/dev/null", keys);
@@ -311,48 +315,6 @@ class jail_plan {
     }
   }
 
-  static std::string call_of(const jail_mount& each) {
-    return std::string(each.is_writable ? "mount_writable" : "mount_read_only") + "(\"" + one_line(each.path.string()) +
-           "\")";
-  }
-
-  /// Refuses mounts through which a command could change a protected name, or which would cover one.
-  static void require_no_overlap(const jail_settings& settings, const std::filesystem::path& workspace,
-                                 const std::vector<protected_path>& protections) {
-    const auto touch = [](const std::filesystem::path& a, const std::filesystem::path& b) {
-      return is_within(a, b) || is_within(b, a);
-    };
-    const std::filesystem::path inside = settings.workspace_path;
-    const bool is_on_host = !settings.limits.workspace_size;
-    for (const jail_mount& mount : settings.mounts) {
-      if (mount.path == inside)
-        throw error(exec_errc::invalid_argument,
-                    "jail: " + call_of(mount) +
-                        ": the workspace has this path in the jail, and would cover the mount; "
-                        "set another one by workspace_path(), or use workspace(\"" +
-                        one_line(mount.path.string()) + "\")");
-      std::error_code failure;
-      const std::filesystem::path real = std::filesystem::canonical(mount.path, failure);
-      const bool is_beneath = mount.path != inside && is_within(mount.path, inside);
-      for (const protected_path& name : protections) {
-        if (name.kind == protection_kind::parent) {  // it is mounted too, and would cover this mount
-          if (is_beneath && is_within(mount.path, inside / name.path))
-            throw error(exec_errc::invalid_argument,
-                        "jail: protect() of a name in '" + one_line(name.path) + "' and " + call_of(mount) +
-                            " exclude each other, because the folder is mounted at its own place to keep its name, "
-                            "which covers other mounts in it; mount at a path outside of this folder");
-          continue;
-        }
-        const bool changes = !failure && mount.is_writable && is_on_host && touch(real, workspace / name.path);
-        if (changes || (is_beneath && touch(mount.path, inside / name.path)))
-          throw error(exec_errc::invalid_argument,
-                      "jail: protect(\"" + one_line(name.path) + "\") and " + call_of(mount) +
-                          " exclude each other, because both are about the same file or folder; mount a folder without "
-                          "protected names, or use mount_read_only() for one that is outside the workspace");
-      }
-    }
-  }
-
   /// Refuses what a link may lead to and an option may not name.
   static void require_mountable(const jail_source& source) {
     const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -409,12 +371,48 @@ class jail_plan {
                                                   "mount_read_only()");
     if (!each.is_writable) require_not_workspace(source);
     require_plain_place(path, source.call);
+    keep_folders_of(path, source.call);
     add(each.is_writable ? "--bind" : "--ro-bind", path, path);
     source.is_changeable = each.is_writable || is_changeable(each.path);
     add_source(std::move(source));
     shown_.emplace_back(path, path);
     own_.push_back(path);
     if (each.is_writable) writable_.push_back(path);
+  }
+
+  /// Keeps commands from moving away a folder that contains a mount, and making another file at the mount's path. A
+  /// folder that is mounted cannot be renamed. A folder that exists only in the jail cannot be mounted; if it is moved,
+  /// no command begins any more. The mounts are added in the order of their paths, so this covers none of them.
+  void keep_folders_of(const std::string& place, const std::string& call) {
+    const jail_source* above = nullptr;  // the last mount above the place
+    for (const jail_source& each : sources_)
+      if (each.place != place && is_within(place, each.place)) above = &each;
+    if (above == nullptr || !above->is_changeable) {
+      if (workspace_.empty() && is_within(place, workspace_place_) && place != workspace_place_)
+        covers_.push_back({place, call});
+      return;
+    }
+    const std::string root = "/proc/self/fd/" + std::to_string(above->file.get());
+    std::error_code failure;
+    const std::filesystem::path host = std::filesystem::read_symlink(root, failure);
+    const std::filesystem::path top = above->place;
+    const std::filesystem::path folders = rest_beneath(place, top)->parent_path();
+    std::filesystem::path rest;
+    for (const std::filesystem::path& name : folders) {
+      rest /= name;
+      const unique_fd folder = open_beneath(above->file.get(), rest.string(), O_PATH | O_DIRECTORY,
+                                            path_resolution::kernel, link_policy::refuse);
+      if (!folder || failure) {
+        covers_.push_back({place, call});
+        return;
+      }
+      const std::string kept = (top / rest).string();
+      if (std::any_of(covers_.begin(), covers_.end(), [&](const jail_cover& one) { return one.place == kept; }))
+        continue;
+      if (workspace_place_ == top) private_.push_back(arguments_.size() + 1);
+      add("--bind", (host / rest).string(), kept);
+      covers_.push_back({kept, call});
+    }
   }
 
   void add_workspace(const jail_settings& settings, const std::filesystem::path& workspace, const jail_user& user) {

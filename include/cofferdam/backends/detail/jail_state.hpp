@@ -460,7 +460,7 @@ class basic_jail_place {
       throw error(exec_errc::provider_failed,
                   "jail: the walls cannot be proven, because a command inside has failed: " +
                       one_line(result.reason()) + " " + one_line(result.err().text()) + "; " + retry_advice);
-    const std::string text = result.out().text();
+    const std::string text(as_text(result.out().head()));  // unchanged, because names of files may be no text
     require_all(seen_walls(text), wanted);
   }
 

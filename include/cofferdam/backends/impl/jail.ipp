@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/host_operations.hpp>
+#include <cofferdam/backends/detail/host_path_option.hpp>
 #include <cofferdam/backends/detail/jail_state.hpp>
 #include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail.hpp>
@@ -177,6 +178,10 @@ basic_jail<Unused>& basic_jail<Unused>::workspace_path(std::string path) {
       throw error(exec_errc::invalid_argument, "jail: workspace_path(\"" + one_line(path) +
                                                    "\"): it must not be in a folder of the system; use a path such "
                                                    "as /home/user");
+  if (path.find_first_of(":\n") != std::string::npos)
+    throw error(exec_errc::invalid_argument, "jail: workspace_path(\"" + one_line(path) +
+                                                 "\"): it must not have ':' or a line break, because /etc/passwd in "
+                                                 "the jail names it as the user's home");
   return with([&](detail::jail_settings& all) { all.workspace_path = clean.string(); });
 }
 
@@ -206,8 +211,19 @@ basic_jail<Unused>& basic_jail<Unused>::protect_project_files() {
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) {
-  std::filesystem::path clean = std::filesystem::absolute(folder).lexically_normal();
-  if (!clean.has_filename()) clean = clean.parent_path();
+  detail::require_no_nul("jail: workspace", folder.native());
+  std::filesystem::path clean;
+  if (!folder.empty()) {
+    std::error_code failure;
+    clean = std::filesystem::absolute(folder, failure).lexically_normal();
+    if (failure)
+      throw error(
+          exec_errc::invalid_argument,
+          "jail: workspace(\"" + one_line(folder.string()) +
+              "\"): the path is relative, and the current folder of this program cannot be found: " + failure.message(),
+          failure);
+    if (!clean.has_filename()) clean = clean.parent_path();
+  }
   return with([&](detail::jail_settings& all) {
     all.workspace_has_links = !folder.empty() && !detail::jail_mount::is_real(clean);
     all.workspace = folder.empty() || all.workspace_has_links ? std::move(folder) : std::move(clean);
@@ -216,11 +232,13 @@ basic_jail<Unused>& basic_jail<Unused>::workspace(std::filesystem::path folder) 
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::temporary_base(std::filesystem::path folder) {
+  detail::require_no_nul("jail: temporary_base", folder.native());
   return with([&](detail::jail_settings& all) { all.temporary_base = std::move(folder); });
 }
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::shell(std::string path) {
+  detail::require_no_nul("jail: shell", path);
   return with([&](detail::jail_settings& all) { all.shell = std::move(path); });
 }
 
@@ -246,6 +264,7 @@ basic_jail<Unused>& basic_jail<Unused>::output_grace(std::chrono::milliseconds t
 
 template <class Unused>
 basic_jail<Unused>& basic_jail<Unused>::bubblewrap(std::filesystem::path program) {
+  detail::require_no_nul("jail: bubblewrap", program.native());
   return with([&](detail::jail_settings& all) { all.bubblewrap = std::move(program); });
 }
 

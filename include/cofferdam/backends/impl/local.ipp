@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/host_operations.hpp>
+#include <cofferdam/backends/detail/host_path_option.hpp>
 #include <cofferdam/backends/detail/local_state.hpp>
 #include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/local.hpp>
@@ -41,16 +42,19 @@ basic_local<Unused>& basic_local<Unused>::with(Change change) {
 
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::temporary_base(std::filesystem::path folder) {
+  detail::require_no_nul("local: temporary_base", folder.native());
   return with([&](detail::local_settings& all) { all.temporary_base = std::move(folder); });
 }
 
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::workspace(std::filesystem::path folder) {
+  detail::require_no_nul("local: workspace", folder.native());
   return with([&](detail::local_settings& all) { all.workspace = std::move(folder); });
 }
 
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::shell(std::string path) {
+  detail::require_no_nul("local: shell", path);
   return with([&](detail::local_settings& all) { all.shell = std::move(path); });
 }
 
@@ -86,6 +90,7 @@ basic_local<Unused>& basic_local<Unused>::warden(warden_policy policy) {
 
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::warden_program(std::filesystem::path program) {
+  detail::require_no_nul("local: warden_program", program.native());
   return with([&](detail::local_settings& all) { all.warden = std::move(program); });
 }
 

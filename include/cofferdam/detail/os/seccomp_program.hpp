@@ -215,6 +215,27 @@ inline constexpr auto mode_calls = std::to_array<mode_call>({
     {"openat", 257, 56, 3, 2},
 });
 
+/// A system call that changes how the kernel schedules a process or thread.
+class schedule_call {
+ public:
+  std::string_view name;
+  std::int16_t x86_64;   ///< the call's number on x86-64
+  std::int16_t aarch64;  ///< the call's number on AArch64
+  std::uint8_t target;   ///< the position of the argument with the target: a process or thread, or 0 for the caller
+  std::int8_t kind;      ///< the position of the argument that says what the target is; -1 if there is none
+  std::uint8_t process;  ///< the value of the kind for a process or thread
+};
+
+/// The system calls that could take the processor from the warden, which has the same user as the commands.
+inline constexpr auto schedule_calls = std::to_array<schedule_call>({
+    {"sched_setparam", 142, 118, 0, -1, 0},
+    {"sched_setscheduler", 144, 119, 0, -1, 0},
+    {"sched_setaffinity", 203, 122, 0, -1, 0},
+    {"sched_setattr", 314, 274, 0, -1, 0},
+    {"setpriority", 141, 140, 1, 0, 0},  // PRIO_PROCESS
+    {"ioprio_set", 251, 30, 1, 0, 1},    // IOPRIO_WHO_PROCESS
+});
+
 /// An architecture: its name, and the numbers of the system calls whose arguments the filter checks.
 class filter_machine {
  public:
@@ -222,6 +243,7 @@ class filter_machine {
   std::uint32_t architecture;  ///< the value of AUDIT_ARCH_* in seccomp_data
   std::int16_t refused_call::*number;
   std::int16_t mode_call::*mode_number;
+  std::int16_t schedule_call::*schedule_number;
   std::uint32_t ioctl;
   std::uint32_t clone;
   std::uint32_t kill;
@@ -231,8 +253,9 @@ class filter_machine {
 };
 
 inline constexpr auto filter_machines = std::to_array<filter_machine>({
-    {"x86_64", 0xc000003e, &refused_call::x86_64, &mode_call::x86_64, 16, 56, 62, 135, 41, 53},
-    {"aarch64", 0xc00000b7, &refused_call::aarch64, &mode_call::aarch64, 29, 220, 129, 92, 198, 199},
+    {"x86_64", 0xc000003e, &refused_call::x86_64, &mode_call::x86_64, &schedule_call::x86_64, 16, 56, 62, 135, 41, 53},
+    {"aarch64", 0xc00000b7, &refused_call::aarch64, &mode_call::aarch64, &schedule_call::aarch64, 29, 220, 129, 92, 198,
+     199},
 });
 
 /// The highest system call number of Linux 6.17. Higher numbers fail with ENOSYS, as on an older kernel.
@@ -254,6 +277,8 @@ inline constexpr std::uint32_t new_namespace_flags = 0x7e020000;
 ///   than 0; raw sockets; netlink sockets other than NETLINK_ROUTE.
 /// - `mode_calls` with S_ISUID or S_ISGID fail with EPERM. In a folder that is mounted, such a file would give other
 ///   users of the machine the rights of the folder's owner. A filter cannot tell folders from files.
+/// - `schedule_calls` for anything but the calling thread, as which they name it by 0, fail with EPERM. A filter cannot
+///   tell the threads of a command from the warden. So pthread_setaffinity_np(3) fails, and sched_setaffinity(0) works.
 /// - clone3(2) and openat2(2) fail with ENOSYS, because a filter cannot read their flags and modes. The C library then
 ///   uses clone(2), and programs open(2).
 /// - Sockets other than Unix, IPv4, IPv6 and netlink fail with EAFNOSUPPORT.
@@ -292,6 +317,16 @@ inline std::vector<filter_instruction> jail_filter(std::string_view machine) {
       program.answer(filter_answer::allow);
     });
   }
+  for (const schedule_call& call : schedule_calls)
+    program.only_if_equal(static_cast<std::uint32_t>(call.*(found->schedule_number)), [&] {
+      if (call.kind >= 0) {
+        program.load_argument(static_cast<unsigned>(call.kind));
+        program.answer_unless_equal(call.process, no_permission);
+      }
+      program.load_argument(call.target);
+      program.answer_unless_equal(0, no_permission);
+      program.answer(filter_answer::allow);
+    });
   program.only_if_equal(found->clone, [&] {
     program.load_argument(0);
     program.answer_if_any_bit(new_namespace_flags, no_permission);

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/kubernetes/detail/api_error.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/ended_pods.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
@@ -181,6 +182,7 @@ class pod_opening {
     co_await owned_pod::create(pod, body);
     pod_check check = check_pod(body, pod->seen());
     check.require();
+    co_await delete_ended_pods(api);  // meanwhile, the pod starts
     co_await owned_pod::until_running(pod, until, settings->options.node_wait());
     isolation_report isolation = check.isolation();
     isolation.set(isolation_kind::process_tree, "everything the command started");
@@ -241,37 +243,5 @@ class pod_opening {
     return {};
   }
 };
-
-/// Deletes pods of this library in the namespace whose sessions have ended, and which have ended, too. They are left if
-/// a program died. Pods that other programs have made stay.
-inline awaitable<void> sweep_pods(std::shared_ptr<cluster_api> api) {
-  const std::string selector = cofferdam::detail::percent_encoded("cofferdam/sandbox=1");
-  for (const char* const phase : {"Succeeded", "Failed"}) {
-    try {
-      const std::string doing = "list ended pods";
-      http_response answer = co_await api->ask(
-          "GET", api->path("pods") + "?limit=100&labelSelector=" + selector + "&fieldSelector=status.phase%3D" + phase,
-          std::string(), doing, std::vector<int>());
-      const boost::json::object list = cluster_api::object_of(answer, doing);
-      const boost::json::array* const pods = array_at(list, "items");
-      for (const boost::json::value& pod : pods == nullptr ? boost::json::array() : *pods) {
-        const boost::json::object* const metadata = object_at(pod.if_object(), "metadata");
-        if (text_at(object_at(metadata, "labels"), sandbox_label) != "1") continue;
-        boost::json::object conditions;
-        conditions["uid"] = json_text(text_at(metadata, "uid"));
-        boost::json::object order;
-        order["apiVersion"] = "v1";
-        order["kind"] = "DeleteOptions";
-        order["gracePeriodSeconds"] = 0;
-        order["preconditions"] = std::move(conditions);
-        std::vector<int> fine{404, 409};
-        co_await api->ask("DELETE", api->pod_path(text_at(metadata, "name")), boost::json::serialize(order),
-                          "delete an ended pod", std::move(fine));
-      }
-    } catch (const error& reason) {  // without the right to list pods, ended pods stay
-      if (reason.code() == exec_errc::cancelled) throw;
-    }
-  }
-}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
