@@ -11,6 +11,7 @@
 
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
@@ -140,10 +141,18 @@ awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen
     const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
     return gateway.serve(docker::from_image(image).options(std::move(containers)), chosen.pool);
   }
+  if (place.provider == "kubernetes") {
+    kubernetes::pod_options pod;
+    pod.working_directory("/home/user");
+    if (place.memory) pod.memory(*place.memory);
+    const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
+    return gateway.serve(kubernetes::from_image(image).options(std::move(pod)), chosen.pool);
+  }
   if (place.provider == "local") {
     if (place.memory) refuse("local does not support --memory, because it does not isolate; use jail or docker");
     return gateway.serve(local().without_warning(), chosen.pool);
   }
+  if (place.provider != "jail") refuse("serve does not support --provider " + place.provider);
   jail walls;
   if (place.memory) walls.memory(*place.memory);
   walls.workspace_path("/home/user")
