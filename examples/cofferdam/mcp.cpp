@@ -126,7 +126,8 @@ void add_python(mcp::server& server, const mcp_options& chosen) {
   server.runner([code](any_environment& inside) { return make_python(inside, code); });
 }
 
-/// How long an environment of the pool may wait for its client. A sandbox of E2B ends after five minutes without use.
+/// Returns how long an environment of the pool may stay unused; zero for no limit. A sandbox of E2B ends after five
+/// minutes without use.
 std::chrono::milliseconds longest_wait(const mcp_options& chosen) {
   return chosen.place.provider == "e2b" ? std::chrono::seconds(150) : std::chrono::seconds(0);
 }

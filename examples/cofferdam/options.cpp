@@ -151,23 +151,16 @@ void add_flag(CLI::App& app, const char* names, bool& value, const char* group, 
   app.add_flag(names, value, text)->group(group);
 }
 
-constexpr const char* provider_text =
-    "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
-    "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
-    "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
-    "container of the image that the Dockerfile in DIR describes. kubernetes[:IMAGE]: a pod of the cluster that "
-    "kubectl "
-    "uses, like the container. e2b[:TEMPLATE]: a cloud sandbox; the key is read from E2B_API_KEY. ssh:HOST: another "
-    "machine, as your user there, without isolation.";
-constexpr const char* provider_text_with_pyodide =
-    "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of yours; "
-    "needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
-    "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
-    "container of the image that the Dockerfile in DIR describes. kubernetes[:IMAGE]: a pod of the cluster that "
-    "kubectl "
-    "uses, like the container. e2b[:TEMPLATE]: a cloud sandbox; the key is read from E2B_API_KEY. ssh:HOST: another "
-    "machine, as your user there, without isolation. pyodide: Python in "
-    "WebAssembly, by Deno, without commands and files.";
+std::string provider_text(bool has_pyodide) {
+  const std::string text =
+      "jail (the default): isolated by this machine's kernel, with no network, a read-only system and no files of "
+      "yours; needs bubblewrap. local: folders of this machine, as your own user, without isolation. docker[:IMAGE]: a "
+      "container with no network, a gigabyte of memory and a read-only image (python:3.12-slim). dockerfile:DIR: a "
+      "container of the image that the Dockerfile in DIR describes. kubernetes[:IMAGE]: a pod of the cluster that "
+      "kubectl uses, like the container. e2b[:TEMPLATE]: a cloud sandbox; the key is read from E2B_API_KEY. ssh:HOST: "
+      "another machine, as your user there, without isolation.";
+  return has_pyodide ? text + " pyodide: Python in WebAssembly, by Deno, without commands and files." : text;
+}
 
 /// Adds --pool, with a text that says what the option does in this subcommand.
 void add_pool(CLI::App& app, std::string& raw, const char* text) {
@@ -177,13 +170,12 @@ void add_pool(CLI::App& app, std::string& raw, const char* text) {
 std::size_t pool_of(const std::string& raw) { return raw.empty() ? 0 : parse_count(raw, "--pool", 0, 1000); }
 
 void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
-  add_one(app, "--provider", raw.provider, "SPEC", where_commands_run,
-          has_pyodide ? provider_text_with_pyodide : provider_text);
+  add_one(app, "--provider", raw.provider, "SPEC", where_commands_run, provider_text(has_pyodide).c_str());
   add_one(app, "--memory", raw.memory, "SIZE", where_commands_run,
           has_pyodide ? "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
                         "each, if control groups cannot be used); docker: of the container; kubernetes: of the pod; "
-                        "pyodide: of the "
-                        "WebAssembly of each Python interpreter (its process may use 320m more). Not for the others."
+                        "pyodide: of the WebAssembly of each Python interpreter (its process may use 320m more). Not "
+                        "for the others."
                       : "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
                         "each, if control groups cannot be used); docker: of the container; kubernetes: of the pod. "
                         "Not for the others.");
@@ -199,8 +191,7 @@ void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
                             "none, or on (the default). The last --network counts. Not for local and ssh.");
   add_one(app, "--workspace", raw.workspace, "DIR", where_commands_run,
           "Uses this directory as the workspace instead of a new one, and keeps it. Not for kubernetes and e2b; for "
-          "docker only if the "
-          "daemon is on this machine; for ssh a directory there.");
+          "docker only if the daemon is on this machine; for ssh a directory there.");
 }
 
 place_options place_of(const raw_place& raw, bool has_pyodide) {

@@ -132,20 +132,19 @@ class served_gateway {
 /// Serves the chosen backend.
 awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen) {
   const place_options& place = chosen.place;
+  const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
   if (place.provider == "docker") {
     // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the same relative path
     // by which a client has written it.
     docker::container_options containers;
     containers.working_directory("/home/user");
     if (place.memory) containers.memory(*place.memory);
-    const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
     return gateway.serve(docker::from_image(image).options(std::move(containers)), chosen.pool);
   }
   if (place.provider == "kubernetes") {
     kubernetes::pod_options pod;
     pod.working_directory("/home/user");
     if (place.memory) pod.memory(*place.memory);
-    const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
     return gateway.serve(kubernetes::from_image(image).options(std::move(pod)), chosen.pool);
   }
   if (place.provider == "local") {

@@ -20,6 +20,7 @@
 #include "kubernetes/kube_support.hpp"
 #include "support/census.hpp"
 #include "support/forked_host.hpp"
+#include "support/hostile.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
@@ -51,6 +52,7 @@ using namespace cofferdam;
 using namespace std::chrono_literals;
 using cofferdam::kubernetes::pod_options;
 using cofferdam::kubernetes::detail::cluster_api;
+using cofferdam_test::marked;
 using cofferdam_test::run;
 
 const std::string busybox = "cofferdam-test/busybox:1";
@@ -224,38 +226,30 @@ TEST_F(KubernetesBackend, a_deleted_pod_fails_its_commands_with_the_output_so_fa
   });
 }
 
-/// Returns true if a process of this machine, which is also the node, has the text in its command line.
-bool is_running(const std::string& text) {
-  for (const cofferdam_test::process_entry& each : cofferdam_test::process_table())
-    if (cofferdam_test::read_proc("/proc/" + std::to_string(each.pid) + "/cmdline").find(text) != std::string::npos)
-      return true;
-  return false;
-}
-
+// This machine is also the node, so it sees the processes of pods.
 TEST_F(KubernetesBackend, PR_19_a_killed_host_leaves_nothing_20_times) {
-  const std::string mark = std::to_string(::getpid());
   std::vector<std::string> pods_left;
   for (int round = 0; round < 20; ++round) {
     const cofferdam_test::temporary_folder folder;
-    const std::string guest = "1000" + mark + "." + std::to_string(round);  // seconds to sleep
+    const std::string guest = cofferdam_test::new_marker();
     const std::string told = cofferdam_test::in_forked_host([&]() -> std::string {
       run([&]() -> awaitable<void> {
         kubernetes::environment env = co_await pods(options().hold_time(2s)).open();
         process running = co_await env.start(shell("setsid sleep " + guest + " & echo up; exec sleep " + guest));
         co_await running.read();
         // the control: it runs now
-        folder.write("seen", is_running(guest) ? env.pod_name() : "");
+        folder.write("seen", marked(guest).empty() ? "" : env.pod_name());
         ::raise(SIGKILL);
       });
       return "survived";
     });
     EXPECT_EQ(told, "died of signal 9");
-    EXPECT_TRUE(cofferdam_test::eventually([&] { return !is_running(guest); }, 1s)) << round;
+    EXPECT_TRUE(cofferdam_test::eventually([&] { return marked(guest).empty(); }, 1s)) << round;
     pods_left.push_back(folder.read("seen"));
     EXPECT_NE(pods_left.back(), "");
   }
   // A pod of another program, which has ended like those of this library, stays.
-  const std::string foreign = "foreign-" + mark;
+  const std::string foreign = "foreign-" + std::to_string(::getpid());
   run([&]() -> awaitable<void> {
     const std::shared_ptr<cluster_api> api = api_on(co_await asio::this_coro::executor);
     const std::string body = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" + foreign +

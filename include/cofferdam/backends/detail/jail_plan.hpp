@@ -380,13 +380,19 @@ class jail_plan {
     if (each.is_writable) writable_.push_back(path);
   }
 
+  /// Returns the last mount above a place; null if there is none.
+  const jail_source* mount_above(const std::string& place) const {
+    const jail_source* above = nullptr;
+    for (const jail_source& each : sources_)
+      if (each.place != place && is_within(place, each.place)) above = &each;
+    return above;
+  }
+
   /// Keeps commands from moving away a folder that contains a mount, and making another file at the mount's path. A
   /// folder that is mounted cannot be renamed. A folder that exists only in the jail cannot be mounted; if it is moved,
   /// no command begins any more. The mounts are added in the order of their paths, so this covers none of them.
   void keep_folders_of(const std::string& place, const std::string& call) {
-    const jail_source* above = nullptr;  // the last mount above the place
-    for (const jail_source& each : sources_)
-      if (each.place != place && is_within(place, each.place)) above = &each;
+    const jail_source* const above = mount_above(place);
     if (above == nullptr || !above->is_changeable) {
       if (workspace_.empty() && is_within(place, workspace_place_) && place != workspace_place_)
         covers_.push_back({place, call});
@@ -485,9 +491,7 @@ class jail_plan {
   /// exist, and would follow the link out of the jail.
   /// \param place  absolute, as the jail names it.
   void require_plain_place(const std::string& place, const std::string& call) const {
-    const jail_source* above = nullptr;  // the last mount above the place
-    for (const jail_source& each : sources_)
-      if (each.place != place && is_within(place, each.place)) above = &each;
+    const jail_source* const above = mount_above(place);
     if (above == nullptr || !above->is_changeable) return;
     const std::filesystem::path rest = *rest_beneath(place, above->place);
     if (open_beneath(above->file.get(), rest.string(), O_PATH, path_resolution::kernel, link_policy::refuse)) return;

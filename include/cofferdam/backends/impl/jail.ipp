@@ -40,7 +40,7 @@ inline std::filesystem::path jail_path(const char* option, const std::filesystem
                  std::string("jail: ") + option + "(\"" + one_line(path.string()) + "\"): " + why);
   };
   if (!path.is_absolute()) throw wrong("the path must be absolute");
-  if (path.native().find('\0') != std::string::npos) throw wrong("the path has a NUL byte");
+  require_no_nul(std::string("jail: ") + option, path.native());
   std::filesystem::path clean = path.lexically_normal();
   if (!clean.has_filename()) clean = clean.parent_path();
   if (clean == "/") throw wrong("name folders beneath the root; the jail has a root of its own");
