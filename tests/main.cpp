@@ -8,7 +8,8 @@
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 /// Asio destroys a shared executor after an atomic fence (`ref_count_down`). ThreadSanitizer does not support fences,
-/// and reports a race with the previous owner. This suppresses the false report.
+/// and reports a race with the previous owner. This suppresses the false report, if there is an llvm-symbolizer. An
+/// unsuppressed report would also be inherited by forked programs, which then exit with status 66.
 extern "C" const char* __tsan_default_suppressions() {
   return "race:asio::execution::detail::shared_target_executor::~shared_target_executor\n";
 }
