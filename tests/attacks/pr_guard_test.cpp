@@ -51,6 +51,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -130,27 +131,53 @@ static void tell(long result) {
   if (result >= 0) printf("ok "); else printf("%d ", errno);
 }
 
-static long set_limits(const char* abi, int pid, int resource, void* new_limits, void* old_limits) {
+// A system call by each interface of the machine: its number there, and four arguments.
+static long call_by(const char* abi, long number, long number_i386, long first, long second, void* third, void* fourth) {
   long result;
 #ifdef __x86_64__
   if (strcmp(abi, "i386") == 0) {
     __asm__ volatile("int $0x80" : "=a"(result)
-                     : "a"(340), "b"((long)pid), "c"((long)resource), "d"(new_limits), "S"(old_limits) : "memory");
+                     : "a"(number_i386), "b"(first), "c"(second), "d"(third), "S"(fourth) : "memory");
   } else {
-    const long number = strcmp(abi, "x32") == 0 ? 302 | 0x40000000 : 302;
-    // The kernel takes an int, whatever stands in the register's upper half.
-    const long whose = (long)(unsigned)pid | (strcmp(abi, "upper") == 0 ? 0x7654321000000000 : 0);
-    register void* r10 __asm__("r10") = old_limits;
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(whose), "S"((long)resource), "d"(new_limits), "r"(r10)
+    if (strcmp(abi, "x32") == 0) number |= 0x40000000;
+    register void* r10 __asm__("r10") = fourth;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(first), "S"(second), "d"(third), "r"(r10)
                      : "rcx", "r11", "memory");
   }
 #else
-  result = syscall(SYS_prlimit64, pid, resource, new_limits, old_limits);
+  result = syscall(number, first, second, third, fourth);
   if (result < 0) result = -errno;
 #endif
   if (result >= 0) return result;
   errno = (int)-result;
   return -1;
+}
+
+// The kernel takes an int, whatever stands in the register's upper half.
+static long process_of(const char* abi, int pid) {
+  return (long)(unsigned)pid | (strcmp(abi, "upper") == 0 ? 0x7654321000000000 : 0);
+}
+
+static long set_limits(const char* abi, int pid, int resource, void* new_limits, void* old_limits) {
+  return call_by(abi, SYS_prlimit64, 340, process_of(abi, pid), resource, new_limits, old_limits);
+}
+
+// Each call that takes the processor or the disk from a process, or from its group.
+static void starve(const char* abi, int pid) {
+  static struct sched_param none = {0};
+  static struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t other[3]; } idle;
+  const long process = process_of(abi, pid);
+  idle.size = sizeof idle;
+  idle.policy = SCHED_IDLE;
+  idle.nice = 19;
+  tell(call_by(abi, SYS_setpriority, 97, PRIO_PROCESS, process, (void*)19, 0));
+  tell(call_by(abi, SYS_sched_setscheduler, 156, process, SCHED_IDLE, &none, 0));
+  tell(call_by(abi, SYS_sched_setparam, 154, process, (long)&none, 0, 0));
+  tell(call_by(abi, SYS_sched_setattr, 351, process, (long)&idle, 0, 0));
+  tell(call_by(abi, SYS_ioprio_set, 289, 1, process, (void*)(3 << 13), 0));
+  if (pid == 0) return;
+  tell(call_by(abi, SYS_setpriority, 97, PRIO_PGRP, getpgid(pid), (void*)19, 0));
+  tell(call_by(abi, SYS_ioprio_set, 289, 2, getpgid(pid), (void*)(3 << 13), 0));
 }
 
 static int number_of(const char* word) { return strcmp(word, "parent") == 0 ? getppid() : atoi(word); }
@@ -177,18 +204,8 @@ int main(int count, char** words) {
     struct rlimit now;
     getrlimit(RLIMIT_NOFILE, &now);
     printf("%d ", (int)now.rlim_cur);
-  } else if (strcmp(what, "starve") == 0) {  // PID...
-    for (i = 2; i < count; ++i) {
-      const int pid = number_of(words[i]);
-      struct sched_param none = {0};
-      cpu_set_t first;
-      CPU_ZERO(&first);
-      CPU_SET(0, &first);
-      tell(setpriority(PRIO_PROCESS, pid, 19));
-      tell(sched_setaffinity(pid, sizeof first, &first));
-      tell(sched_setscheduler(pid, SCHED_IDLE, &none));
-      tell(syscall(SYS_ioprio_set, 1, pid, 3 << 13));
-    }
+  } else if (strcmp(what, "starve") == 0) {  // ABI PID...; 0 stands for the attacker itself
+    for (i = 3; i < count; ++i) starve(words[2], number_of(words[i]));
   } else if (strcmp(what, "spin") == 0) {  // N
     cpu_set_t first;
     CPU_ZERO(&first);
@@ -341,6 +358,14 @@ std::string limits_of(const std::vector<pid_t>& pids) {
   return text;
 }
 
+/// Returns how the kernel schedules these processes: the policy and the nice value.
+std::string scheduling_of(const std::vector<pid_t>& pids) {
+  std::string text;
+  for (const pid_t pid : pids)
+    text += std::to_string(::sched_getscheduler(pid)) + " " + std::to_string(::getpriority(PRIO_PROCESS, pid)) + "\n";
+  return text;
+}
+
 std::string level_name(unsigned level) { return level == kernels_own ? "own" : std::to_string(level); }
 
 auto provider(const temporary_folder& base, unsigned landlock) {
@@ -357,7 +382,7 @@ auto provider(const temporary_folder& base, unsigned landlock) {
 
 // ---- PR-06d: a guest sets limits of other processes -----------------------------------------------------------------
 
-TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
+TEST(Attack, PR_06d_no_limit_or_priority_of_supervisor_warden_or_host_can_be_changed) {
   NEEDS_ATTACKER();
   as_each_user([](const temporary_folder& base) {
     differences found;
@@ -370,7 +395,7 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
           std::vector<pid_t> pids = supervisors_of(warden);
           pids.push_back(warden);
           pids.push_back(::getpid());
-          const std::string before = limits_of(pids);
+          const std::string before = limits_of(pids) + scheduling_of(pids);
           const std::string host = std::to_string(::getpid());
           const std::string its_warden = std::to_string(warden);
           for (const std::string abi : {"64", "upper", "i386", "x32"}) {
@@ -380,8 +405,10 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
             command_result result =
                 co_await env.run_command(attack("limit", abi, "0", "15", "0", "0", "parent", its_warden, host));
             found.expect(at + abi, result.out().text(), times(48, "1"));
+            result = co_await env.run_command(attack("starve", abi, "parent", its_warden, host));
+            found.expect(at + abi + " scheduling", result.out().text(), times(21, "1"));
           }
-          found.expect(at + "limits", limits_of(pids), before);
+          found.expect(at + "limits", limits_of(pids) + scheduling_of(pids), before);
           // A guest may still read limits of other processes, and set its own.
           command_result same = co_await env.run_command(attack("same", "parent"));
           std::string expected;
@@ -389,6 +416,9 @@ TEST(Attack, PR_06d_no_limit_of_supervisor_warden_or_host_can_be_changed) {
           found.expect(at + "reading", same.out().text(), expected + "\n");
           command_result own = co_await env.run_command(attack("own"));
           found.expect(at + "own", own.out().text(), "ok 77 \n");
+          // It may also change its own scheduling.
+          command_result calm = co_await env.run_command(attack("starve", "64", "0"));
+          found.expect(at + "own scheduling", calm.out().text(), times(5, "ok"));
         };
         co_await with(provider(base, level), std::ref(body));
       });
@@ -415,6 +445,10 @@ TEST(Attack, PR_06d_control_without_the_filter_every_limit_of_theirs_can_be_set)
       co_await run_in(session, attack("limit", "64", "12", "12", "7", "7", "parent", std::to_string(warden), host));
       found.expect("the warden's limit", queue_of(warden));
       found.expect("the host's limit", queue_of(::getpid()));
+      const std::string calm = scheduling_of({warden});
+      command_result starved = co_await run_in(session, attack("starve", "64", "parent", std::to_string(warden)));
+      found.expect("starving", starved.out().text(), times(14, "ok"));
+      found.expect("the warden's scheduling", scheduling_of({warden}) != calm);
       co_await session.close();
     });
     return found.text();
@@ -475,11 +509,10 @@ TEST(Attack, PR_06d_deadlines_hold_when_a_guest_starves_those_who_watch) {
         co_await env.run_command(argv("true"));
         const std::string warden = std::to_string(own_wardens().front().pid);
         const std::string program = attacker::instance().path();
-        const std::string line = program + " starve parent $PPID " + warden + "; " + program + " spin 12 " + marker;
+        const std::string line = program + " starve 64 $PPID parent " + warden + "; " + program + " spin 12 " + marker;
         command_result result = co_await env.run_command(shell(line).timeout(500ms));
         found.expect("kind", std::string(to_string(result.kind())), "timeout");
-        // `parent` is the shell itself, which the attack may starve too.
-        found.expect("attack", result.out().text().substr(0, 36), times(12, "ok").substr(0, 36));
+        found.expect("attack", result.out().text(), times(21, "1"));
         found.expect("left: " + shown(marked(marker)), marked(marker).empty());
         found.expect("late: " + std::to_string(result.duration() / 1ms) + " ms", result.duration() < 20s);
         command_result after = co_await env.run_command(shell("echo again"));
@@ -554,7 +587,8 @@ TEST(Attack, PR_06e_in_the_jail_nothing_outlives_a_host_whose_guest_has_limited_
   COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the attacks in the jail");
   const std::string marker = new_marker();
   const std::string line = with_marker(
-      "for p in 1 $PPID; do ./attacker limit 64 0 15 0 0 $p; ./attacker limit 64 7 7 5 5 $p; done; ./attacker starve 1 "
+      "for p in 1 $PPID; do ./attacker limit 64 0 15 0 0 $p; ./attacker limit 64 7 7 5 5 $p; done; ./attacker starve "
+      "64 1 "
       "$PPID; (setsid sh -c 'trap \"\" TERM; (setsid sleep M &); sleep M; sleep M' &); echo > up; sleep M",
       marker);
   const cofferdam_test::attack_folder base("jail");
@@ -585,7 +619,7 @@ TEST(Attack, PR_06e_nothing_outlives_a_host_whose_guest_has_limited_everybody) {
   const hostile_line ways[] = {
       {true, program + " limit 64 0 15 0 0 $PPID WARDEN HOST" + leaves},
       {true, program + " limit 64 7 7 5 5 $PPID WARDEN HOST" + leaves},
-      {true, program + " starve $PPID WARDEN HOST; " + program + " spin 3 M &" + leaves.substr(1)},
+      {true, program + " starve 64 $PPID WARDEN HOST; " + program + " spin 3 M &" + leaves.substr(1)},
       {false, program + " limit 64 7 7 5 5 $PPID" + leaves},
       {false, program + " limit 64 7 7 5 5 $PPID WARDEN" + leaves},
   };
@@ -797,7 +831,7 @@ std::vector<std::string> robberies(const std::string& marker) {
       program + " limit 64 0 15 0 0 parent $PPID W H; (setsid sleep M &); sleep M",
       program + " limit 64 7 7 5 5 $PPID W H; trap '' TERM; setsid sh -c 'setsid sleep M & sleep M' & sleep M; sleep M",
       program + " limit 64 0 0 0 0 $PPID W H; while :; do kill -CHLD $PPID 2>/dev/null; sleep 0.01; done # M",
-      program + " starve $PPID W; (setsid sleep M &); " + program + " spin 2 M",
+      program + " starve 64 $PPID W; (setsid sleep M &); " + program + " spin 2 M",
       program + " take H; " + program + " take W; " + program + " vm H 4096 16; (setsid sleep M &); exit 3",
       program + " environ H > /dev/null; " + program + " trace W; " + program + " trace $PPID; exit 4",
       program +

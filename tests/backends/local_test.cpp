@@ -485,7 +485,7 @@ TEST_F(Local, results_say_which_walls_stood) {
       "everything the command started" + std::string(signals == "none" ? ", unless it stops or kills the warden" : "");
   EXPECT_EQ(result.isolation().of(isolation_kind::process_tree), held);
   EXPECT_EQ(result.isolation().of(isolation_kind::host_death), held);
-  EXPECT_EQ(result.isolation().of(isolation_kind::system_calls), "no change of other processes' limits");
+  EXPECT_EQ(result.isolation().of(isolation_kind::system_calls), "no change of other processes' limits or priority");
   for (const isolation_kind none :
        {isolation_kind::files, isolation_kind::network, isolation_kind::memory, isolation_kind::process_count})
     EXPECT_EQ(result.isolation().of(none), "none") << to_string(none);
@@ -502,17 +502,18 @@ TEST_F(Local, results_say_what_landlock_does_not_hold) {
     EXPECT_EQ(is_held, result.isolation().of(isolation_kind::signals) != "none");
     return text;
   };
-  EXPECT_EQ(reported(0), "none; no change of other processes' limits, no tracing; readable; ");
+  EXPECT_EQ(reported(0), "none; no change of other processes' limits or priority, no tracing; readable; ");
   EXPECT_EQ(reported(1), reported(0));
-  EXPECT_EQ(reported(0, tracing_policy::allowed), "none; no change of other processes' limits; readable; ");
+  EXPECT_EQ(reported(0, tracing_policy::allowed), "none; no change of other processes' limits or priority; readable; ");
   const command_result own = result_of(local().without_warning(), shell("true"));
   COFFERDAM_NEEDS("landlock-scope", own.isolation().of(isolation_kind::signals) != "none", "what newer kernels hold");
   const std::string secrets = ::geteuid() == 0
                                   ? "Landlock: the environment may be readable, because commands run as root; "
                                   : "Landlock: not readable; ";
-  EXPECT_EQ(reported(2), "none; no change of other processes' limits; " + secrets);
+  EXPECT_EQ(reported(2), "none; no change of other processes' limits or priority; " + secrets);
   EXPECT_EQ(reported(5), reported(2));
-  EXPECT_EQ(reported(6), "Landlock: only what the command started; no change of other processes' limits; " + secrets);
+  EXPECT_EQ(reported(6),
+            "Landlock: only what the command started; no change of other processes' limits or priority; " + secrets);
 }
 
 TEST_F(Local, results_say_so_where_there_is_no_warden) {

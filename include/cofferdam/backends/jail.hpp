@@ -64,8 +64,8 @@ using jail = basic_jail<>;
 ///   the 32-bit and x32 interfaces. It also refuses to set the bits setuid and setgid, of files and folders, because it
 ///   cannot tell them apart: Git fails in a repository with `core.sharedRepository`, and `tar -p`, `cp -a` and
 ///   `chmod 755` fail for folders with setgid. `chmod 00755` clears the bit; access lists (setfacl) do without it. A
-///   thread can change only its own scheduling, as `nice` and `taskset` do; `renice` of another process and
-///   pthread_setaffinity_np(3) fail;
+///   thread can change only its own priority, as `nice` does; `renice` of another process and
+///   pthread_setschedparam(3) fail;
 /// * where the kernel has Landlock 6 (Linux 6.12), no way to signal processes other than their own descendants.
 ///
 /// `open()` proves these walls from inside before it returns. If one is missing, it throws an error with the name of

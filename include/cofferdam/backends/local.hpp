@@ -47,10 +47,10 @@ using local = basic_local<>;
 /// Commands are started by a warden, a small program of this library. The end of a command, its time limit,
 /// cancellation, `close()` and the death of this program end all processes that the command has started, even if they
 /// try to escape. Commands can gain no privileges (no `sudo`, no `su`, no `ping` with file capabilities), and a filter
-/// (seccomp) keeps them from changing the limits of other processes with prlimit(2), which would disarm the warden.
-/// Drawbacks: `prlimit --pid N` fails with EPERM, also for a command's own number (`ulimit` and setrlimit(2)
-/// work), and container runtimes inside a command may not start. Scheduling calls on other processes work: they may
-/// slow the warden and this program down.
+/// (seccomp) keeps them from changing the limits and the priority of other processes, which would disarm the warden.
+/// Drawbacks: `prlimit --pid N`, `renice` and pthread_setschedparam(3) fail with EPERM, also for a command's own number
+/// (`ulimit` and `nice` work), and container runtimes inside a command may not start. Commands of root can still slow
+/// the warden down through `/proc/PID/autogroup`.
 ///
 /// Commands run as the same user as this program. Their access to this program depends on the kernel's Landlock. From
 /// Linux 6.12 on a command can signal and trace only its own descendants. From 5.19 on it can trace only its own

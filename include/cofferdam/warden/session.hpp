@@ -284,8 +284,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       isolation.set(isolation_kind::signals, "Landlock: only what the command started");
     if ((guards & wire::spawn_filter) != 0) {
       const bool refuses = (guards & wire::spawn_refuse_tracing) != 0;
-      isolation.set(isolation_kind::system_calls, refuses ? "no change of other processes' limits, no tracing"
-                                                          : "no change of other processes' limits");
+      isolation.set(isolation_kind::system_calls, refuses
+                                                      ? "no change of other processes' limits or priority, no tracing"
+                                                      : "no change of other processes' limits or priority");
     }
     // without descriptors, this program may run on another machine, where guests have no access to its memory
     if (link_->carries_descriptors()) isolation.set(isolation_kind::secrets, secrets(guards));

@@ -36,8 +36,8 @@ class warden_settings {
   /// version 6 and later (Linux 6.12), guests can signal and trace only their own descendants. With version 2 and later
   /// (Linux 5.19), they can trace only their own descendants, and cannot mount. With 0 or 1, Landlock is not used.
   std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
-  /// True to prevent guests from changing the resource limits of other processes, such as the warden and the host, by a
-  /// seccomp filter, if the kernel supports it. Only tests set it to false.
+  /// True to prevent guests from changing the resource limits and the scheduling of other processes, such as the warden
+  /// and the host, by a seccomp filter, if the kernel supports it. Only tests set it to false.
   bool system_call_filter = true;
   /// The permission to trace processes on kernels without Landlock. With `contained` (the default), guests cannot trace
   /// the warden and the host.

@@ -60,10 +60,13 @@ struct filter_step {
 /// The numbers of the system calls that the filter checks, for one ABI. In `tracing`, unused elements repeat another
 /// number.
 struct filtered_calls {
-  u32 abi;         ///< AUDIT_ARCH_*
-  u32 mask;        ///< a mask that is applied to the number of a call
-  u32 set_limits;  ///< the number of prlimit64
-  u32 tracing[8];  ///< the numbers of ptrace, process_vm_readv, process_vm_writev, kcmp and pidfd_getfd
+  u32 abi;              ///< AUDIT_ARCH_*
+  u32 mask;             ///< a mask that is applied to the number of a call
+  u32 set_limits;       ///< the number of prlimit64
+  u32 tracing[8];       ///< the numbers of ptrace, process_vm_readv, process_vm_writev, kcmp and pidfd_getfd
+  u32 schedule[3];      ///< the numbers of sched_setparam, sched_setscheduler and sched_setattr
+  u32 set_priority;     ///< the number of setpriority
+  u32 set_io_priority;  ///< the number of ioprio_set
 };
 
 #if defined(__x86_64__)
@@ -71,25 +74,26 @@ struct filtered_calls {
 // numbers worked both with and without this bit. The mask therefore removes the bit, and the numbers of both ABIs are
 // refused.
 inline constexpr filtered_calls filtered[2] = {
-    {0xc000003e, ~0x40000000U, 302, {101, 310, 311, 312, 438, 521, 539, 540}},  // x86-64 and x32
-    {0x40000003, ~0U, 340, {26, 347, 348, 349, 438, 438, 438, 438}},            // i386
+    {0xc000003e, ~0x40000000U, 302, {101, 310, 311, 312, 438, 521, 539, 540}, {142, 144, 314}, 141, 251},  // with x32
+    {0x40000003, ~0U, 340, {26, 347, 348, 349, 438, 438, 438, 438}, {154, 156, 351}, 97, 289},             // i386
 };
 #else
 inline constexpr filtered_calls filtered[2] = {
-    {0xc00000b7, ~0U, 261, {117, 270, 271, 272, 438, 438, 438, 438}},  // aarch64
-    {0x40000028, ~0U, 369, {26, 376, 377, 378, 438, 438, 438, 438}},   // 32-bit Arm programs
+    {0xc00000b7, ~0U, 261, {117, 270, 271, 272, 438, 438, 438, 438}, {118, 119, 274}, 140, 30},  // aarch64
+    {0x40000028, ~0U, 369, {26, 376, 377, 378, 438, 438, 438, 438}, {154, 156, 380}, 97, 314},   // 32-bit Arm
 };
 #endif
 
-/// The filter. Changing a limit of another process fails with EPERM. Tracing fails with EPERM, too, unless
-/// `enter_filter` replaces the instruction at `on_tracing`.
+/// The filter. Changing a limit or the scheduling of another process fails with EPERM. Tracing fails with EPERM, too,
+/// unless `enter_filter` replaces the instruction at `on_tracing`.
 ///
 /// The kernel takes a process number as an int, so the filter compares only its low 32 bits. It compares all 64 bits of
 /// a pointer. The filter cannot know the process's own number, so only 0 is recognized as the process itself; the
-/// process's own number is refused. All ABIs of x86-64 and aarch64 machines are listed. A call of any other ABI kills
-/// the process.
+/// process's own number is refused, and so are groups of processes and all processes of a user. The processors on which
+/// others run can be changed, because thread libraries set those of their new threads. All ABIs of x86-64 and aarch64
+/// machines are listed. A call of any other ABI kills the process.
 struct filter_text {
-  filter_step steps[40];
+  filter_step steps[64];
   u16 size;
   u16 on_tracing;
 
@@ -99,6 +103,7 @@ struct filter_text {
     constexpr u16 load = 0x20, equal = 0x15, mask = 0x54, answer = 0x06;
     // Placeholders for jumps beyond the current block. They are replaced at the end.
     constexpr u8 to_limits = 250, to_tracing = 251, to_allow = 252, to_refuse = 253, to_kill = 254, to_next_abi = 255;
+    constexpr u8 to_schedule = 247, to_priority = 248, to_io_priority = 249;
     u16 abi_at[2] = {};
     add(load, 4);  // loads seccomp_data::arch
     for (int i = 0; i < 2; ++i) {
@@ -113,6 +118,9 @@ struct filter_text {
         for (int j = 0; j < k; ++j) repeated = repeated || calls.tracing[j] == calls.tracing[k];
         if (!repeated) add(equal, calls.tracing[k], to_tracing, 0);
       }
+      for (const u32 call : calls.schedule) add(equal, call, to_schedule, 0);
+      add(equal, calls.set_priority, to_priority, 0);
+      add(equal, calls.set_io_priority, to_io_priority, 0);
       add(answer, allow);
     }
     const u16 limits_at = size;
@@ -122,6 +130,17 @@ struct filter_text {
     add(equal, 0, 0, to_refuse);
     add(load, 36);
     add(equal, 0, to_allow, to_refuse);
+    const u16 priority_at = size;
+    add(load, 16);                // loads the first argument: what the second argument names
+    add(equal, 0, 2, to_refuse);  // PRIO_PROCESS
+    const u16 io_priority_at = size;
+    add(load, 16);
+    add(equal, 1, 0, to_refuse);  // IOPRIO_WHO_PROCESS
+    add(load, 24);                // loads the second argument: the process
+    add(equal, 0, to_allow, to_refuse);
+    const u16 schedule_at = size;
+    add(load, 16);  // loads the first argument: the process
+    add(equal, 0, to_allow, 0);
     const u16 refuse_at = size;
     add(answer, refuse);
     on_tracing = size;
@@ -135,6 +154,9 @@ struct filter_text {
         u16 at = 0;
         switch (*target) {
           case to_limits: at = limits_at; break;
+          case to_schedule: at = schedule_at; break;
+          case to_priority: at = priority_at; break;
+          case to_io_priority: at = io_priority_at; break;
           case to_tracing: at = on_tracing; break;
           case to_allow: at = allow_at; break;
           case to_refuse: at = refuse_at; break;
