@@ -4,6 +4,7 @@
 // `cofferdam doctor`: the report of what this machine can enforce.
 #include "doctor.hpp"
 
+#include <cofferdam/backends/kubernetes/cluster_info.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
@@ -61,9 +62,39 @@ awaitable<void> calculate(any_runner& runner) {
             << "and Deno without permissions\n";
 }
 
+/// Prints the cluster of `kubernetes`, and the rights of its user.
+awaitable<void> examine_kubernetes() {
+  std::string why;
+  try {
+    const kubernetes::cluster_info found = co_await kubernetes::examine_cluster();
+    std::cout << "    cluster: " << one_line(found.server(), 120) << ", " << found.version() << ", context "
+              << one_line(found.context(), 80) << ", namespace " << one_line(found.namespace_name(), 80) << "\n";
+    std::string missing;
+    bool is_needed = false;
+    for (const kubernetes::cluster_right& each : found.rights()) {
+      if (each.is_allowed()) continue;
+      missing += (missing.empty() ? "" : ", ") + each.resource() + " " + each.verb() +
+                 (each.is_needed() ? "" : " (can be missing)");
+      is_needed = is_needed || each.is_needed();
+    }
+    if (!missing.empty()) missing = "missing: " + missing;
+    if (found.rights().empty()) missing = "not known, because the cluster does not tell";
+    std::cout << "    rights: " << (missing.empty() ? "all" : missing) << "\n";
+    if (is_needed) {
+      std::cout << "    This Role has the rights; bind it to the user, and apply both with kubectl apply -f -\n";
+      std::istringstream lines(found.role());
+      for (std::string line; std::getline(lines, line);) std::cout << "      " << line << "\n";
+    }
+  } catch (const std::exception& wrong) {
+    why = wrong.what();
+  }
+  if (!why.empty()) std::cout << "    cluster: " << one_line(why, 600) << "\n";
+}
+
 /// Prints the report about one provider. Returns true if it works.
 awaitable<bool> examine_one(place_options place) {
   std::cout << place.provider << "\n" << std::flush;
+  if (place.provider == "kubernetes") co_await examine_kubernetes();
   std::string why;
   try {
     if (place.provider == "pyodide") {

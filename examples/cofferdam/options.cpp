@@ -171,24 +171,23 @@ std::size_t pool_of(const std::string& raw) { return raw.empty() ? 0 : parse_cou
 
 void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
   add_one(app, "--provider", raw.provider, "SPEC", where_commands_run, provider_text(has_pyodide).c_str());
-  add_one(app, "--memory", raw.memory, "SIZE", where_commands_run,
-          has_pyodide ? "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
-                        "each, if control groups cannot be used); docker: of the container; kubernetes: of the pod; "
-                        "pyodide: of the WebAssembly of each Python interpreter (its process may use 320m more). Not "
-                        "for the others."
-                      : "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of "
-                        "each, if control groups cannot be used); docker: of the container; kubernetes: of the pod. "
-                        "Not for the others.");
-  add_several(app, "--network", raw.network, "NAME", where_commands_run,
-              has_pyodide ? "Chooses the network. jail: none (the default), or host, the network of this machine with "
-                            "its own services; docker: none (the default), bridge, or the name of a network; "
-                            "kubernetes: none (the default), or cluster; e2b: "
-                            "none, or on (the default); pyodide: a host that code may reach, with or without a port; "
-                            "each host counts. Otherwise the last --network counts. Not for local and ssh."
-                          : "Chooses the network. jail: none (the default), or host, the network of this machine with "
-                            "its own services; docker: none (the default), bridge, or the name of a network; "
-                            "kubernetes: none (the default), or cluster; e2b: "
-                            "none, or on (the default). The last --network counts. Not for local and ssh.");
+  const std::string memory =
+      std::string(
+          "Limits memory, as in 512m or 2g; a number without a unit is bytes. jail: of all processes (of each, "
+          "if control groups cannot be used); docker: of the container; kubernetes: of the pod") +
+      (has_pyodide ? "; pyodide: of the WebAssembly of each Python interpreter (its process may use 320m more)" : "") +
+      ". Not for the others.";
+  add_one(app, "--memory", raw.memory, "SIZE", where_commands_run, memory.c_str());
+  const std::string network =
+      std::string(
+          "Chooses the network. jail: none (the default), or host, the network of this machine with its own "
+          "services; docker: none (the default), bridge, or the name of a network; kubernetes: none (the "
+          "default), or cluster; e2b: none, or on (the default)") +
+      (has_pyodide ? "; pyodide: a host that code may reach, with or without a port; each host counts. Otherwise the "
+                     "last --network counts."
+                   : ". The last --network counts.") +
+      " Not for local and ssh.";
+  add_several(app, "--network", raw.network, "NAME", where_commands_run, network.c_str());
   add_one(app, "--workspace", raw.workspace, "DIR", where_commands_run,
           "Uses this directory as the workspace instead of a new one, and keeps it. Not for kubernetes and e2b; for "
           "docker only if the daemon is on this machine; for ssh a directory there.");

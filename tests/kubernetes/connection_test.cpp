@@ -141,6 +141,24 @@ TEST_F(KubeConnection, the_cluster_tells_its_version) {
   EXPECT_TRUE(info.server().starts_with("https://127.0.0.1:")) << info.server();
 }
 
+TEST_F(KubeConnection, the_cluster_tells_the_rights_of_the_user) {
+  const auto info_of = [](const std::string& user) {
+    return run(
+        [&] { return kubernetes::examine_cluster(cluster_choice().kubeconfig(cofferdam_test::kubeconfig_of(user))); });
+  };
+  const cluster_info admin = info_of("kubeconfig");
+  EXPECT_EQ(admin.rights().size(), 11U);
+  for (const kubernetes::cluster_right& each : admin.rights())
+    EXPECT_TRUE(each.is_allowed()) << each.resource() << " " << each.verb();
+  const cluster_info guest = info_of("guest.kubeconfig");
+  EXPECT_EQ(guest.rights().size(), 11U);
+  for (const kubernetes::cluster_right& each : guest.rights())
+    EXPECT_FALSE(each.is_allowed()) << each.resource() << " " << each.verb();
+  EXPECT_NE(guest.role().find("- apiGroups: [\"\"]\n  resources: [\"pods/exec\"]\n  verbs: [get, create]\n"),
+            std::string::npos)
+      << guest.role();
+}
+
 TEST_F(KubeConnection, exec_carries_input_output_and_the_exit_code) {
   with_pod("exec-io", [&](api_client& client) -> awaitable<void> {
     websocket_opening opening =

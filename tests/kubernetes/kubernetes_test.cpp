@@ -34,6 +34,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -281,6 +282,33 @@ TEST_F(KubernetesBackend, PR_19_a_killed_host_leaves_nothing_20_times) {
   EXPECT_TRUE(cofferdam_test::eventually(all_are_gone, 90s));
   EXPECT_EQ(phase_of(foreign), "Succeeded");
   run([&]() -> awaitable<void> { co_await delete_pod(foreign); });
+}
+
+// With control groups of version 2, the kubelet lets the kernel end all processes of the container at once. With
+// version 1, the kernel ends one process.
+TEST_F(KubernetesBackend, exceeded_memory_ends_the_pod_with_a_cause_and_the_output_so_far) {
+  const bool ends_all = std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers");
+  run([&]() -> awaitable<void> {
+    kubernetes::environment env = co_await pods(options().memory(std::uint64_t{64} << 20U)).open();
+    std::optional<error> failure;
+    std::optional<command_result> result;
+    try {
+      result = co_await env.run_command(shell("echo begun; sleep 0.3; tail /dev/zero"));
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_EQ(failure.has_value(), ends_all);
+    if (failure) {
+      EXPECT_EQ(failure->code(), exec_errc::provider_lost) << failure->what();
+      EXPECT_EQ(failure->cause(), std::errc::not_enough_memory) << failure->what();
+      EXPECT_TRUE(failure->partial() != nullptr && failure->partial()->out().text() == "begun\n");
+    } else {
+      EXPECT_EQ(result->out().text(), "begun\n");
+      EXPECT_FALSE(result->ok());
+      std::cout << "the result: " << result->summary() << "\n";
+    }
+    co_await env.close();
+  });
 }
 
 }  // namespace

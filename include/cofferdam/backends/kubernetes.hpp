@@ -33,9 +33,9 @@ class sandbox_settings;
 /// An open pod, and the workspace in it. Models every concept that refines `code_exec_environment`, except
 /// `suspendable_environment`.
 ///
-/// The first process of the pod is a small helper program of this library. When the connection to the pod is lost, or
-/// the host program dies, that process ends everything else in the pod, and the pod itself after its hold time
-/// (`pod_options::hold_time`). A lost connection is never made again, and no command is repeated.
+/// The first process of a pod that this library has made is a small helper program of this library. When the connection
+/// to the pod is lost, or the host program dies, that process ends everything else in the pod, and the pod itself after
+/// its hold time (`pod_options::hold_time`). A lost connection is never made again, and no command is repeated.
 ///
 /// The environment may be moved while no operation is under way. If it is destroyed without `close()`, its commands end
 /// at once, and the pod ends after its hold time.
@@ -103,8 +103,9 @@ class environment {
   /// error{exec_errc::provider_lost}. Sends nothing to the cluster. Any thread may call this function.
   bool is_lost() const noexcept;
 
-  /// Ends all commands and deletes the pod. Commands that are still running fail with
-  /// error{exec_errc::environment_closed}. This function cannot be cancelled, and a second call waits for the first.
+  /// Ends all commands and deletes the pod; a pod from `in_pod` is not deleted. Commands that are still running fail
+  /// with error{exec_errc::environment_closed}. This function cannot be cancelled, and a second call waits for the
+  /// first.
   ///
   /// If the connection to the API server breaks, the request is repeated; it is sent at most three times.
   /// \throws error{exec_errc::provider_failed} if the API server cannot be reached any more. The pod then ends after
@@ -134,8 +135,9 @@ class environment {
 /// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
 /// and TMPDIR.
 ///
-/// If the commands exceed the memory of the pod, the kernel may end all of them, and with them the environment:
-/// operations then fail with error{exec_errc::provider_lost}, and its text says so.
+/// If the commands exceed the memory of the pod, the kernel may end all of them, and with them the environment, unlike
+/// in a container of Docker. Operations then fail with error{exec_errc::provider_lost} whose `cause()` is
+/// `std::errc::not_enough_memory`; `partial()` has the output of each command so far.
 ///
 /// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
 class provider {
@@ -185,6 +187,30 @@ class provider {
 /// \param name  an image name as for a pod, such as `python:3.12-slim`.
 /// \throws error{exec_errc::invalid_argument} if the name is empty, or has blanks or NUL bytes.
 provider from_image(std::string_view name);
+
+/// Returns a provider that runs commands in an existing, running pod. The pod is called adopted: it is never deleted or
+/// changed. `close()` ends the processes of the commands, and the pod continues. Several environments may be open in
+/// one pod.
+///
+/// By an exec, each environment copies a warden (the helper program that starts the commands) into a private folder in
+/// /tmp, or in another folder that allows writing and executing; `close()` removes the folder. The container needs a
+/// shell (`sh`) and the usual small programs (`mkdir`, `rm`, `head`, `wc`). Commands have the user of the container.
+///
+/// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, the environment variables, and
+/// `working_directory` (made if it is missing, never emptied; default: a new folder that `close()` removes).
+///
+/// The isolation of the pod itself is unknown, so `isolation()` reports only the guarantees that this library adds. A
+/// process of the same user can kill the warden; on Linux 6.12 and newer, Landlock prevents this for the commands of
+/// this library. If the warden is killed, operations fail with error{exec_errc::provider_lost}, and running processes
+/// may continue, because the first process of the pod does not belong to this library. If this program dies, the
+/// warden ends all commands. The user of the kubeconfig needs these rights: pods (get) and pods/exec (get, create).
+/// \param name       the name of the pod.
+/// \param container  the name of a container of the pod; empty for the one that kubectl would use, which is mostly the
+///                   first.
+/// \throws error{exec_errc::invalid_argument} if a name is invalid. `open` throws error{exec_errc::not_found} if the
+///     pod does not exist; error{exec_errc::provider_failed} if it does not run, or has no shell;
+///     error{exec_errc::unsupported} if it has no folder that allows both writing and executing.
+provider in_pod(std::string_view name, std::string_view container = {});
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
 

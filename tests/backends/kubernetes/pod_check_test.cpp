@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/kubernetes/detail/creation_rate.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 
@@ -11,8 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -231,6 +234,23 @@ TEST(PodStatus, the_error_names_the_pod_the_words_and_the_advice) {
     EXPECT_NE(std::string(failure.what()).find("the pod \"cofferdam-1\""), std::string::npos);
   }
   EXPECT_EQ(pod_error(verdict_of(R"({"phase":"Unknown"})"), "p", true).code(), exec_errc::provider_lost);
+  EXPECT_EQ(pod_error(verdict_of(R"({"phase":"Unknown"})"), "p", true).cause(), std::error_code());
+  const error full = pod_error(verdict_of(in_state(R"({"terminated":{"reason":"OOMKilled"}})")), "p", true);
+  EXPECT_EQ(full.code(), exec_errc::provider_lost);
+  EXPECT_EQ(full.cause(), std::errc::not_enough_memory);
+}
+
+TEST(CreationRate, a_burst_is_free_and_then_pods_are_spaced) {
+  using namespace std::chrono_literals;
+  creation_rate rate;
+  const creation_rate::clock::time_point begin{1h};
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(rate.reserve("https://a", begin), 0ms) << i;
+  EXPECT_EQ(rate.reserve("https://a", begin), 100ms);
+  EXPECT_EQ(rate.reserve("https://a", begin), 200ms);
+  EXPECT_EQ(rate.reserve("https://b", begin), 0ms);
+  EXPECT_EQ(rate.reserve("https://a", begin + 300ms), 0ms);  // three intervals have passed
+  EXPECT_EQ(rate.reserve("https://a", begin + 300ms), 100ms);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(rate.reserve("https://a", begin + 1h), 0ms) << i;
 }
 
 TEST(PodStatus, a_node_of_the_other_architecture_is_recognized) {

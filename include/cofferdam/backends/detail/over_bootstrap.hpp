@@ -92,14 +92,15 @@ inline std::vector<std::string> bootstrap_words(std::vector<std::string> words, 
 /// The description of the place that the script has printed between `place` and `send`.
 class place_report {
  public:
+  /// \param speaker  begins the error message.
   /// \throws error{exec_errc::provider_failed} if the text is incomplete.
-  explicit place_report(std::string_view text) {
+  explicit place_report(std::string_view text, const std::string& speaker = "over") {
     folder_ = line(text);
     workspace_ = line(text);
     shell_ = line(text);
     if (!folder_.starts_with('/') || !workspace_.starts_with('/'))
       throw error(exec_errc::provider_failed,
-                  "over: the place printed an incomplete answer: its shell named no folder");
+                  speaker + ": the place printed an incomplete answer: its shell named no folder");
     if (!shell_.starts_with('/')) shell_ = "/bin/sh";
     // Without /proc, the variables are separated by line breaks.
     const char end = text.find('\0') == std::string_view::npos ? '\n' : '\0';
@@ -113,6 +114,8 @@ class place_report {
   const std::string& folder() const noexcept { return folder_; }
   const std::string& workspace() const noexcept { return workspace_; }
   const std::string& shell() const noexcept { return shell_; }
+  /// Returns all variables of the place, each as `NAME=value`.
+  const std::vector<std::string>& variables() const noexcept { return variables_; }
 
   /// Returns `NAME=value` of a variable of the place; empty if the place does not have it.
   std::string variable(std::string_view name) const {
@@ -151,6 +154,9 @@ class bootstrap_reader {
   /// The maximum size of an answer's line.
   static constexpr std::size_t max_line = std::size_t{16} * 1024;
 
+  /// \param speaker  begins each error message.
+  explicit bootstrap_reader(std::string speaker = "over") : speaker_(std::move(speaker)) {}
+
   /// Sets the longest text before the next answer. The variables of a place may be longer than a banner.
   void longest(std::size_t size) noexcept { longest_ = size; }
 
@@ -163,7 +169,8 @@ class bootstrap_reader {
     const std::size_t mark = text_.find(over_mark);
     const std::size_t skipped = std::min(mark, text_.size());
     if (skipped > longest_)
-      throw error(exec_errc::provider_failed, "over: the program printed more than " + std::to_string(longest_ / 1024) +
+      throw error(exec_errc::provider_failed, speaker_ + ": the program printed more than " +
+                                                  std::to_string(longest_ / 1024) +
                                                   " KiB, and no answer of the place; the text ends in \"" +
                                                   tail(std::string_view(text_).substr(0, skipped)) + "\"");
     if (mark == std::string::npos) return std::nullopt;
@@ -171,7 +178,7 @@ class bootstrap_reader {
     const std::size_t end = text_.find('\n', begin);
     if (end == std::string::npos) {
       if (text_.size() - begin > max_line)
-        throw error(exec_errc::provider_failed, "over: the place printed an answer that is too long");
+        throw error(exec_errc::provider_failed, speaker_ + ": the place printed an answer that is too long");
       return std::nullopt;
     }
     bootstrap_answer result;
@@ -191,10 +198,11 @@ class bootstrap_reader {
   /// Returns the end of the output after the last answer, as one line, for an error.
   std::string shown() const { return tail(text_); }
 
-  static error terminal() {
+  error terminal() const {
     return error(exec_errc::unsupported,
-                 "over: a terminal is between this program and the place, and a terminal changes the bytes; leave out "
-                 "the option that asks for it (such as -t of ssh, docker, podman and kubectl)");
+                 speaker_ +
+                     ": a terminal is between this program and the place, and a terminal changes the bytes; leave out "
+                     "the option that asks for it (such as -t of ssh, docker, podman and kubectl)");
   }
 
  private:
@@ -204,6 +212,7 @@ class bootstrap_reader {
     return one_line(text.substr(text.size() - std::min(text.size(), most)));
   }
 
+  std::string speaker_;
   std::string text_;
   std::size_t longest_ = max_skipped;
 };

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/over_bootstrap.hpp>
 #include <cofferdam/backends/detail/over_program.hpp>
+#include <cofferdam/backends/detail/warden_delivery.hpp>
 #include <cofferdam/backends/detail/warden_place.hpp>
 #include <cofferdam/backends/over_words.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -15,26 +16,19 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
-#include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_settings.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
-#include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
 
-#include <array>
 #include <chrono>
-#include <cstddef>
 #include <exception>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -122,84 +116,19 @@ class over_state : public warden_place<over_state> {
     self->session_ = std::move(session);
   }
 
-  /// Brings a warden to the place, and starts it, by the script `over_script`.
-  /// \return  the bytes that have arrived after the last answer of the script.
+  /// Brings a warden to the place, and starts it.
+  /// \return  the first bytes of the warden that have already arrived.
   static awaitable<std::string> bring_warden(std::shared_ptr<over_state> self) {
-    const over_settings& settings = *self->settings_;
-    bootstrap_reader reader;
-    bootstrap_answer answer = co_await next(self, reader);
-    self->expect(answer, "ready");
-    const warden_image image = warden_image_for(answer.value);
-    if (image.program().empty())
-      throw error(exec_errc::unsupported, "over: the place has a machine of the kind \"" + one_line(answer.value, 40) +
-                                              "\", but wardens exist only for x86_64 and aarch64");
-    self->reached_ = true;
-    const std::string key = random_digits();
-    const std::string order =
-        key + "\n" + std::to_string(image.program().size()) + "\n" + settings.folder + "\n" + settings.workspace + "\n";
-    co_await over_program::write(self->program_, as_bytes(std::string_view(order)));
-    answer = co_await next(self, reader);
-    if (answer.before.find(key) != std::string::npos) throw bootstrap_reader::terminal();  // it echoes its input
-    self->expect(answer, "place");
-    constexpr std::size_t most_variables = std::size_t{4} * 1024 * 1024;
-    reader.longest(most_variables);
-    answer = co_await next(self, reader);
-    self->expect(answer, "send");
-    self->take(place_report(answer.before));
-    reader.longest(bootstrap_reader::max_skipped);
-    const auto* const data = reinterpret_cast<const std::byte*>(image.program().data());
-    co_await over_program::write(self->program_, bytes_view(data, image.program().size()));
-    answer = co_await next(self, reader);
-    self->expect(answer, "start");
-    co_return reader.take_rest();
-  }
-
-  /// Returns the next answer of the script.
-  static awaitable<bootstrap_answer> next(std::shared_ptr<over_state> self, bootstrap_reader& reader) {
-    std::array<std::byte, 4096> piece;
-    for (;;) {
-      std::optional<bootstrap_answer> answer = reader.next();
-      if (answer) co_return std::move(*answer);
-      std::size_t got = 0;
-      std::optional<error> failure;
-      try {
-        got = co_await over_program::read_some(self->program_, std::span(piece));
-      } catch (const error& reason) {
-        failure = reason;
-      }
-      if (failure) throw unanswered(*failure, reader);
-      reader.arrived(bytes_view(piece.data(), got));
-    }
-  }
-
-  /// Returns the error for a program that has ended, or whose time is over, before the next answer.
-  static error unanswered(const error& reason, const bootstrap_reader& reader) {
-    if (reason.code() == exec_errc::cancelled) return reason;
-    std::string text = reason.what();
-    const std::string printed = reader.shown();
-    if (!printed.empty()) text += "; the program has printed \"" + printed + "\"";
-    return error(exec_errc::provider_failed, std::move(text), reason.cause());
-  }
-
-  /// Throws the error for an answer that reports a failure.
-  void expect(const bootstrap_answer& answer, std::string_view kind) const {
-    if (answer.kind == kind) return;
-    if (answer.kind == "terminal") throw bootstrap_reader::terminal();
-    if (answer.kind == "folder") {
-      std::string_view why(answer.value);
-      if (why.ends_with(", ")) why.remove_suffix(2);
-      throw error(exec_errc::unsupported, "over: the place has no folder that allows both writing and executing: " +
-                                              one_line(why, 400) + "; set one with warden_folder(\"/path\")");
-    }
-    if (answer.kind == "workspace")
-      throw error(exec_errc::provider_failed, "over: the workspace \"" + one_line(settings_->workspace) +
-                                                  "\" does not exist in the place, and cannot be made");
-    if (answer.kind == "short")
-      throw error(exec_errc::provider_failed,
-                  "over: the warden did not arrive whole in the place; its folder may be full: set another one with "
-                  "warden_folder(\"/path\")");
-    throw error(exec_errc::provider_failed, "over: the place answered \"" + one_line(answer.kind, 40) +
-                                                "\" in place of \"" + std::string(kind) + "\"");
+    delivery_order order;
+    order.speaker = "over";
+    order.folder = self->settings_->folder;
+    order.workspace = self->settings_->workspace;
+    order.folder_advice = "; set one with warden_folder(\"/path\")";
+    over_stream wire(self->program_, std::string());
+    warden_delivery<over_stream> delivery(wire, std::move(order));
+    std::string first = co_await delivery.run(self->reached_);
+    self->take(delivery.place());
+    co_return first;
   }
 
   /// Sets the workspace, the shell and the variables of commands.
@@ -220,14 +149,9 @@ class over_state : public warden_place<over_state> {
     variables_.push_back(variable);
   }
 
-  /// Called if the warden has not answered between two pings. Ends the session after the time of the lease, because the
-  /// warden has then ended everything, too.
+  /// Called if the warden has not answered between two pings.
   void on_silent_warden() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::milliseconds beat = settings_->lease / silent_beats;
-    silent_count_ = now - silent_at_ < beat + beat / 2 ? silent_count_ + 1 : 1;
-    silent_at_ = now;
-    if (silent_count_ < silent_beats) return;
+    if (!is_silent_too_long(settings_->lease / silent_beats)) return;
     session_.lose(error(exec_errc::provider_lost, "over: nothing has come from the place through " +
                                                       one_line(settings_->words.front()) + " for " +
                                                       time_text(settings_->lease) + " (lease())"));
@@ -248,9 +172,6 @@ class over_state : public warden_place<over_state> {
   std::shared_ptr<const over_settings> settings_;
   std::shared_ptr<over_program> program_;
   std::string workspace_;
-  static constexpr int silent_beats = 3;
-  std::chrono::steady_clock::time_point silent_at_;
-  int silent_count_ = 0;               // the number of calls of `on_silent_warden` in a row
   std::chrono::seconds patience_{10};  // with the end of the program, once the commands have ended
   bool reached_ = false;               // the script runs in the place
 };

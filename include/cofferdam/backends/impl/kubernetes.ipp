@@ -129,4 +129,17 @@ COFFERDAM_DECL provider from_image(std::string_view name) {
   return provider(std::move(settings));
 }
 
+COFFERDAM_DECL provider in_pod(std::string_view name, std::string_view container) {
+  if (!detail::is_subdomain(name))
+    throw detail::bad_option("invalid name of a pod: " + detail::in_quotes(name) +
+                             "; names have only lower-case letters, digits, '-' and '.'");
+  if (!container.empty() && !detail::is_label(container))
+    throw detail::bad_option("invalid name of a container: " + detail::in_quotes(container) +
+                             "; names have only lower-case letters, digits and '-'");
+  auto settings = std::make_shared<detail::sandbox_settings>();
+  settings->adopted_pod = std::string(name);
+  settings->adopted_container = std::string(container);
+  return provider(std::move(settings));
+}
+
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes

@@ -168,6 +168,8 @@ class pod_options {
   /// Returns the group of commands.
   std::uint32_t gid() const noexcept { return gid_; }
   const std::string& working_directory() const noexcept { return working_directory_; }
+  /// Returns true if `working_directory(path)` was called.
+  bool has_working_directory() const noexcept { return has_working_directory_; }
   std::uint64_t workspace_size() const noexcept { return workspace_size_ != 0 ? workspace_size_ : memory_ / 2; }
   workspace_medium workspace() const noexcept { return workspace_; }
   /// Returns the environment variables, by name.
@@ -208,6 +210,7 @@ class pod_options {
   std::uint32_t uid_ = 1000;
   std::uint32_t gid_ = 1000;
   std::string working_directory_ = "/workspace";
+  bool has_working_directory_ = false;
   std::uint64_t workspace_size_ = 0;
   workspace_medium workspace_ = workspace_medium::memory;
   std::map<std::string, std::string> variables_;

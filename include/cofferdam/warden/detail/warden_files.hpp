@@ -303,7 +303,8 @@ class basic_warden_files<Unused>::writing {
   std::deque<std::shared_ptr<file_requests::sent>> sent_;
 };
 
-/// A file that is being read. Requests the next piece before it returns the current one.
+/// A file that is being read. Requests the next pieces before it returns the current one, so that the time that a
+/// request needs to travel delays only the first piece.
 template <class Unused>
 class basic_warden_files<Unused>::reading {
  public:
@@ -313,8 +314,9 @@ class basic_warden_files<Unused>::reading {
   awaitable<bytes> next() {
     bytes piece;
     if (ended_) co_return piece;
-    if (!ahead_) co_await ask();
-    std::shared_ptr<file_requests::sent> first = std::move(ahead_);
+    if (ahead_.empty()) co_await ask();
+    std::shared_ptr<file_requests::sent> first = std::move(ahead_.front());
+    ahead_.pop_front();
     file_answer answer = co_await files_.requests_->answer(std::move(first));
     if (answer.number != 0) throw path_error(answer.number, "read", path_);
     values_of values(answer.values);
@@ -324,7 +326,11 @@ class basic_warden_files<Unused>::reading {
     got_ += answer.data.size();
     ended_ = answer.data.empty() || got_ >= size_;
     piece = std::move(answer.data);
-    if (!ended_) co_await ask();
+    if (ended_ || piece.size() < wire::max_read) {  // the other requests begin behind the next byte
+      ahead_.clear();
+      asked_ = got_;
+    }
+    while (!ended_ && asked_ < size_ && ahead_.size() < max_ahead) co_await ask();
     co_return piece;
   }
 
@@ -336,13 +342,19 @@ class basic_warden_files<Unused>::reading {
   awaitable<void> ask() {
     const std::uint32_t number = files_.requests_->number();
     wire::frame_writer frame(wire::frame_type::read, number);
-    bytes whole = frame.text(path_).number(got_).number(wire::max_read).take();
-    ahead_ = co_await files_.requests_->send(*files_.sink_, number, std::move(whole));
+    bytes whole = frame.text(path_).number(asked_).number(wire::max_read).take();
+    std::shared_ptr<file_requests::sent> request =
+        co_await files_.requests_->send(*files_.sink_, number, std::move(whole));
+    ahead_.push_back(std::move(request));
+    asked_ += wire::max_read;
   }
 
   basic_warden_files files_;
   std::string path_;
-  std::shared_ptr<file_requests::sent> ahead_;
+  static constexpr std::size_t max_ahead = 3;
+
+  std::deque<std::shared_ptr<file_requests::sent>> ahead_;  // without an answer so far, in the order of their offsets
+  std::uint64_t asked_ = 0;                                 // the offset of the next request
   std::uint64_t got_ = 0;
   std::uint64_t size_ = 0;
   std::uint32_t mode_ = 0;
@@ -412,10 +424,14 @@ awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::si
       throw error(exec_errc::too_large,
                   "read " + shown_path(path) + ": longer than " + std::to_string(max_bytes) + " bytes");
     if (piece.empty()) co_return content;
-    if (content.empty())
+    if (content.empty()) {
       content = std::move(piece);
-    else
+      // A guest chooses the size, so a large file must prove it by its content.
+      constexpr std::uint64_t most_reserved = std::uint64_t{256} << 20;
+      content.reserve(static_cast<std::size_t>(std::min(from.size(), most_reserved)));
+    } else {
       content.insert(content.end(), piece.begin(), piece.end());
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/detail/kubeconfig.hpp>
+#include <cofferdam/backends/kubernetes/detail/names.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -99,17 +100,17 @@ class cluster_finder {
     const std::string name = choice_.context().empty() ? config_.current_context : choice_.context();
     if (name.empty()) throw lost("no context is chosen: run kubectl config use-context NAME, or name one");
     const kube_context* const context = kubeconfig::find(config_.contexts, name);
-    if (context == nullptr) throw lost("there is no context " + quoted(name));
+    if (context == nullptr) throw lost("there is no context " + in_quotes(name));
     const kube_cluster* const cluster = kubeconfig::find(config_.clusters, context->cluster);
     if (cluster == nullptr)
-      throw lost("the context " + quoted(name) + " (" + context->where + ") names the cluster " +
-                 quoted(context->cluster) + ", which does not exist");
+      throw lost("the context " + in_quotes(name) + " (" + context->where + ") names the cluster " +
+                 in_quotes(context->cluster) + ", which does not exist");
     cluster_access access;
     if (!context->user.empty()) {
       const kube_user* const user = kubeconfig::find(config_.users, context->user);
       if (user == nullptr)
-        throw lost("the context " + quoted(name) + " (" + context->where + ") names the user " + quoted(context->user) +
-                   ", which does not exist");
+        throw lost("the context " + in_quotes(name) + " (" + context->where + ") names the user " +
+                   in_quotes(context->user) + ", which does not exist");
       access.user = *user;
     }
     access.context = name;
@@ -120,8 +121,6 @@ class cluster_finder {
   }
 
  private:
-  static std::string quoted(std::string_view name) { return "\"" + one_line(name, 100) + "\""; }
-
   error lost(const std::string& what) const {
     std::string text = "kubernetes: " + what + "; tried";
     for (std::size_t i = 0; i < tried_.size(); ++i) text += (i == 0 ? " " : ", ") + tried_[i];
@@ -131,7 +130,8 @@ class cluster_finder {
   /// Reads the files. Returns false if none exists.
   bool load() {
     if (!choice_.kubeconfig().empty()) {
-      if (!add(choice_.kubeconfig())) throw lost("the kubeconfig " + quoted(choice_.kubeconfig()) + " does not exist");
+      if (!add(choice_.kubeconfig()))
+        throw lost("the kubeconfig " + in_quotes(choice_.kubeconfig()) + " does not exist");
       return true;
     }
     bool any = false;
@@ -182,7 +182,7 @@ class cluster_finder {
     access.variables = around_.variables;
     const kube_cluster& cluster = access.cluster;
     const auto wrong = [&cluster](const std::string& why) {
-      return error(exec_errc::invalid_argument, cluster.where + ": the server " + quoted(cluster.server) + why);
+      return error(exec_errc::invalid_argument, cluster.where + ": the server " + in_quotes(cluster.server) + why);
     };
     // As kubectl does, a server without a scheme is a host, reached by TLS.
     const std::string& given = cluster.server;

@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
@@ -74,6 +75,14 @@ class exec_stream {
     throw error(exec_errc::provider_lost, "kubernetes: lost " + whose_ + ": " + failure->what(), failure->cause());
   }
 
+  /// Puts bytes back that were read, so that the next read returns them first.
+  void put_back(std::string_view text) {
+    std::string all(text);
+    all.append(as_text(state_->left));
+    state_->returned = std::move(all);
+    state_->left = as_bytes(std::string_view(state_->returned));
+  }
+
   awaitable<void> write(bytes_view data) {
     while (!data.empty()) {
       const bytes_view piece = data.first(std::min(data.size(), max_piece));
@@ -94,7 +103,8 @@ class exec_stream {
 
  private:
   static constexpr std::array<std::byte, 1> input_channel{};
-  static constexpr std::size_t max_piece = std::size_t{32} * 1024;
+  /// More than a frame of the warden, because each message takes the whole way through the cluster.
+  static constexpr std::size_t max_piece = std::size_t{80} * 1024;
   static constexpr std::size_t max_said = 4096;
 
   struct state {
@@ -103,6 +113,7 @@ class exec_stream {
     std::optional<exec_channel> channel;  // the channel of the current message
     std::string message;                  // the current message, if it is not of the standard output
     bytes_view left;                      // output that was not read yet, valid until the next read of the socket
+    std::string returned;                 // output that was put back
     std::string said;
     bool closed = false;
   };

@@ -13,6 +13,7 @@
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
+#include <cofferdam/backends/kubernetes/detail/warden_for_pod.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command_result.hpp>
@@ -40,20 +41,6 @@
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
-
-/// Returns the settings of the warden in a sandbox's pod.
-inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, const sandbox_settings& settings) {
-  warden_settings result;
-  result.commands = settings.commands;
-  result.greeting_timeout = std::chrono::seconds(30);
-  result.lease = sandbox::lease;
-  result.heartbeat = sandbox::beat;
-  // a weak pointer, because the sandbox owns the session, and the session owns these settings
-  result.silent = [kept = std::weak_ptr<sandbox>(in)] {
-    if (const std::shared_ptr<sandbox> self = kept.lock()) self->on_silent_warden();
-  };
-  return result;
-}
 
 /// Returns the name of an architecture for this library ("x86_64") from that of a node's label ("amd64").
 inline std::string_view machine_of(std::string_view architecture) {
@@ -212,7 +199,8 @@ class pod_opening {
     stream.explain_by([api, pod = into->pod()] { return owned_pod::why_lost(api, pod); });
     warden_session session = co_await warden_session::open(api->executor(), std::move(stream), std::move(for_warden));
     std::shared_ptr<session_files> files = session.files();
-    into->begin(std::move(session), std::move(files), command_variables(settings->options, *variables));
+    into->begin(std::move(session), std::move(files),
+                command_variables(settings->options, *variables, settings->options.working_directory(), "/tmp"));
     std::optional<std::string> shell = known_shells.find(image);
     if (!settings->shell.empty()) {
       shell = settings->shell;

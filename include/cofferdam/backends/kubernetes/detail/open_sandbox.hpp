@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
+#include <cofferdam/backends/kubernetes/detail/adopt_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/open_pod.hpp>
@@ -18,7 +19,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
-/// Opens a pod for an environment. After a failure, the pod is deleted.
+/// Opens a pod for an environment: adopts the running pod that the settings name, or makes a new one. After a failure,
+/// a new pod is deleted.
 inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor executor,
                                                         std::shared_ptr<const sandbox_settings> settings) {
   cluster_choice choice;
@@ -28,7 +30,9 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
   cluster_access access = find_cluster(kube_surroundings::of_this_process(), choice);
   const auto api = std::make_shared<cluster_api>(executor, std::move(access));
   const auto opened = std::make_shared<sandbox>(api);
-  const auto opens = [&opened, &settings] { return pod_opening::run(opened, settings); };
+  const auto opens = [&opened, &settings] {
+    return settings->adopted_pod.empty() ? pod_opening::run(opened, settings) : pod_adoption::run(opened, settings);
+  };
   const auto discards = [&opened] { return sandbox::discard(opened); };
   co_await cofferdam::detail::with_cleanup_after_failure(opens, discards);
   co_return opened;

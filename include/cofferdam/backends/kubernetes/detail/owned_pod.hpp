@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/kubernetes/detail/api_error.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/creation_rate.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/watch_reader.hpp>
@@ -48,8 +49,12 @@ class owned_pod {
   /// Returns the newest object of the pod that the API server has sent.
   const boost::json::object& seen() const noexcept { return seen_; }
 
-  /// Creates the pod. The call is shielded from cancellation, because the API server would create the pod anyway.
+  /// Creates the pod, within `creation_rate`. The call is shielded from cancellation, because the API server would
+  /// create the pod anyway.
   static awaitable<void> create(std::shared_ptr<owned_pod> self, boost::json::object body) {
+    static creation_rate rate;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(rate.reserve(self->api_->address(), clock::now()));
+    if (wait > std::chrono::milliseconds::zero()) co_await wait_for(self->api_->executor(), wait);
     const auto creates = [&self, &body] { return send_create(self, body); };
     co_await cofferdam::detail::shielded(std::ref(creates));
   }

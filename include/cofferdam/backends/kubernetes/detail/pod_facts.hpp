@@ -78,9 +78,12 @@ inline awaitable<std::vector<std::string>> variables_in(std::shared_ptr<cluster_
 
 /// Returns the variables of every command. The variables of the image override the defaults of this library, and the
 /// variables of the options override both.
-/// \param of_container  the result of `variables_in`. The variables that describe the cluster are left out.
+/// \param of_container  the variables of the container. Those that describe the cluster are left out.
+/// \param home          the workspace.
+/// \param temporary     the folder for temporary files.
 inline std::vector<std::string> command_variables(const pod_options& options,
-                                                  const std::vector<std::string>& of_container) {
+                                                  const std::vector<std::string>& of_container, const std::string& home,
+                                                  const std::string& temporary) {
   std::vector<std::string> variables{"PATH=" + std::string(default_path), "LANG=C.UTF-8"};
   const auto set = [&variables](const std::string& variable) {
     const std::string start = variable.substr(0, variable.find('=') + 1);
@@ -92,8 +95,8 @@ inline std::vector<std::string> command_variables(const pod_options& options,
     if (name != "HOSTNAME" && name != "PWD" && name != "SHLVL" && name != "_" && !name.starts_with("KUBERNETES_"))
       set(each);
   }
-  set("HOME=" + options.working_directory());
-  set("TMPDIR=/tmp");
+  set("HOME=" + home);
+  set("TMPDIR=" + temporary);
   set("TERM=dumb");
   for (const auto& [name, value] : options.variables()) set(name + "=" + value);
   return variables;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
@@ -235,7 +236,8 @@ inline error pod_error(const pod_verdict& verdict, const std::string& pod, bool 
   }
   std::string text = "kubernetes: the pod \"" + one_line(pod, 120) + "\" " + what;
   if (!words.empty()) text += ": \"" + one_line(words, 400) + "\"";
-  return error(code, text + "; " + advice);
+  const bool is_full = verdict.phase() == pod_phase::out_of_memory;
+  return error(code, text + "; " + advice, is_full ? make_error_code(std::errc::not_enough_memory) : std::error_code());
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

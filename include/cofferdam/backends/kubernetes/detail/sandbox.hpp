@@ -91,13 +91,9 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     }
   }
 
-  /// Called if the warden has not answered between two pings. After several times in a row, the session is lost: the
-  /// warden has then ended everything, because it had no contact to this program for the time `lease`.
+  /// Called if the warden has not answered between two pings.
   void on_silent_warden() {
-    const auto now = std::chrono::steady_clock::now();
-    silent_count_ = now - silent_at_ < beat + beat / 2 ? silent_count_ + 1 : 1;
-    silent_at_ = now;
-    if (silent_count_ < silent_beats) return;
+    if (!is_silent_too_long(beat)) return;
     session_.lose(error(exec_errc::provider_lost, "kubernetes: " + api_->shown(pod()) + " has not answered for " +
                                                       std::to_string(lease.count()) +
                                                       " ms; its node may be gone, or the network is interrupted"));
@@ -105,7 +101,6 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
 
   /// The maximum time without contact after which the warden ends all commands.
   static constexpr std::chrono::milliseconds lease{std::chrono::minutes(5)};
-  static constexpr int silent_beats = 3;
   /// The time between two pings.
   static constexpr std::chrono::milliseconds beat = lease / silent_beats;
 
@@ -136,8 +131,6 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   std::shared_ptr<cluster_api> api_;
   std::shared_ptr<owned_pod> owned_;  // null if the pod is adopted
   std::string adopted_;
-  std::chrono::steady_clock::time_point silent_at_;
-  int silent_count_ = 0;  // the number of calls of `on_silent_warden` in a row
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

@@ -17,28 +17,115 @@
 #include <asio/this_coro.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes {
+
+namespace detail {
+
+/// A right that this library uses, before the cluster was asked.
+struct used_right {
+  std::string_view group;
+  std::string_view resource;
+  std::string_view subresource;
+  std::string_view verb;
+  bool is_needed;
+};
+
+inline constexpr used_right used_rights[] = {
+    {"", "pods", "", "create", true},
+    {"", "pods", "", "get", true},
+    {"", "pods", "", "watch", true},
+    {"", "pods", "", "delete", true},
+    {"", "pods", "", "list", false},
+    {"", "pods", "exec", "get", true},
+    {"", "pods", "exec", "create", false},  // needed since Kubernetes 1.35
+    {"", "configmaps", "", "get", true},
+    {"", "configmaps", "", "create", true},
+    {"networking.k8s.io", "networkpolicies", "", "get", true},
+    {"networking.k8s.io", "networkpolicies", "", "create", true},
+};
+
+/// Asks the cluster if its user has a right. Returns no value if the cluster does not tell.
+inline awaitable<std::optional<bool>> is_allowed(api_client& client, const used_right& right) {
+  boost::json::object wish;
+  wish["namespace"] = client.access().namespace_name;
+  wish["group"] = cofferdam::detail::json_text(right.group);
+  wish["resource"] = cofferdam::detail::json_text(right.resource);
+  if (!right.subresource.empty()) wish["subresource"] = cofferdam::detail::json_text(right.subresource);
+  wish["verb"] = cofferdam::detail::json_text(right.verb);
+  boost::json::object spec;
+  spec["resourceAttributes"] = std::move(wish);
+  boost::json::object review;
+  review["apiVersion"] = "authorization.k8s.io/v1";
+  review["kind"] = "SelfSubjectAccessReview";
+  review["spec"] = std::move(spec);
+  http_request what = client.make("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
+  const std::string body = boost::json::serialize(review);
+  what.content("application/json", body);
+  const http_response answer = co_await client.request(std::move(what));
+  if (!answer.ok()) co_return std::nullopt;
+  const boost::json::object told =
+      cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed,
+                                      "kubernetes: the answer about the right to " + std::string(right.verb));
+  const boost::json::object* const status = cofferdam::detail::object_at(told, "status");
+  const boost::json::value* const allowed = status == nullptr ? nullptr : status->if_contains("allowed");
+  co_return allowed != nullptr && allowed->is_bool() && allowed->get_bool();
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL std::string cluster_info::role() const {
+  std::string text =
+      "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: cofferdam\n  namespace: " + namespace_ +
+      "\nrules:\n";
+  for (std::size_t i = 0; i < rights_.size(); ++i) {
+    const bool goes_on =
+        i > 0 && rights_[i - 1].group() == rights_[i].group() && rights_[i - 1].resource() == rights_[i].resource();
+    if (goes_on) {
+      text += ", " + rights_[i].verb();
+    } else {
+      if (i > 0) text += "]\n";
+      text += "- apiGroups: [\"" + rights_[i].group() + "\"]\n  resources: [\"" + rights_[i].resource() +
+              "\"]\n  verbs: [" + rights_[i].verb();
+    }
+  }
+  return rights_.empty() ? text : text + "]\n";
+}
 
 COFFERDAM_DECL awaitable<cluster_info> examine_cluster(cluster_choice choice) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   detail::cluster_access access = detail::find_cluster(detail::kube_surroundings::of_this_process(), choice);
   detail::api_client client(executor, std::move(access));
   const http_response answer = co_await client.request(client.make("GET", "/version"));
-  co_await client.close();
   const std::string who = "kubernetes: " + client.access().url();
+  if (!answer.ok()) co_await client.close();
   if (!answer.ok())
     throw error(exec_errc::provider_failed, who + " refuses to tell its version: " + std::to_string(answer.status()) +
                                                 " " + detail::status_message(answer) +
                                                 "; check the user of the context \"" +
                                                 one_line(client.access().context, 100) + "\"");
+  std::vector<cluster_right> rights;
+  for (const detail::used_right& each : detail::used_rights) {
+    const std::optional<bool> allowed = co_await detail::is_allowed(client, each);
+    if (!allowed) break;
+    std::string resource(each.resource);
+    if (!each.subresource.empty()) resource += "/" + std::string(each.subresource);
+    rights.emplace_back(std::string(each.group), std::move(resource), std::string(each.verb), each.is_needed, *allowed);
+  }
+  co_await client.close();
   const boost::json::object version =
       cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed, who + ": the answer to GET /version");
   co_return cluster_info(client.access().context, client.access().url(), client.access().namespace_name,
-                         one_line(cofferdam::detail::text_at(version, "gitVersion"), 60));
+                         one_line(cofferdam::detail::text_at(version, "gitVersion"), 60), std::move(rights));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes

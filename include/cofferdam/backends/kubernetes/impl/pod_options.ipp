@@ -112,6 +112,7 @@ COFFERDAM_DECL pod_options& pod_options::working_directory(std::string_view path
     if (cofferdam::detail::is_beneath(clean, reserved))
       throw detail::bad_option("working_directory " + detail::in_quotes(path) + " is in " + std::string(reserved) +
                                "; choose another path");
+  has_working_directory_ = true;
   working_directory_ = std::move(clean);
   return *this;
 }
