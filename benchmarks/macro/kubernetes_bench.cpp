@@ -196,11 +196,13 @@ awaitable<void> lives(std::shared_ptr<cluster_api> api, int rounds) {
     auto begin = clock_type::now();
     const std::string name = "bench-" + std::to_string(::getpid()) + "-" + std::to_string(i + 1);
     const auto pod = std::make_shared<owned_pod>(api, name);
-    co_await owned_pod::create(pod, boost::json::parse(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" +
-                                                       name + R"("}, "spec": {"restartPolicy": "Never",
+    co_await owned_pod::create(pod,
+                               boost::json::parse(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" +
+                                                  name + R"("}, "spec": {"restartPolicy": "Never",
       "terminationGracePeriodSeconds": 0, "automountServiceAccountToken": false, "containers": [{"name": "sandbox",
       "image": ")" + image + R"(", "imagePullPolicy": "Never", "command": ["sleep", "1000"]}]}})")
-                                        .as_object());
+                                   .as_object(),
+                               clock_type::now() + std::chrono::minutes(1));
     co_await owned_pod::until_running(pod, clock_type::now() + std::chrono::minutes(1), std::chrono::seconds(10));
     co_await by_exec(api, name, just_true);
     const nanoseconds bare = since(begin);

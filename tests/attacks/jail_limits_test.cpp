@@ -131,6 +131,30 @@ TEST_F(JailLimits, RS_01_memory_of_one_process_of_many_and_of_files_is_bounded) 
   EXPECT_GT(used_by(without_limit, [](long used) { return used > 700; }), 700);
 }
 
+TEST_F(JailLimits, RS_01_memory_of_sockets_is_bounded) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "that the memory of sockets is bounded");
+  // Fills connections of the jail to itself, which nothing reads, and prints how many MiB they hold.
+  const command fill = python(
+      "import socket\n"
+      "server = socket.create_server(('127.0.0.1', 0), backlog=200)\n"
+      "held, kept = 0, []\n"
+      "for i in range(60):\n"
+      "    one = socket.create_connection(server.getsockname()); kept.append((one, server.accept()[0]))\n"
+      "    one.setblocking(False)\n"
+      "    try:\n"
+      "        while True: held += one.send(b'x' * 65536)\n"
+      "    except BlockingIOError: pass\n"
+      "print(held >> 20)\n");
+  const jail small = recipe().memory(64 * mebibyte).require_total_memory();
+  const command_result held = result_of(small, fill);
+  // The kernel may also end the attack, if the sockets count as any other memory.
+  if (held.ok()) {
+    EXPECT_LT(std::stol(held.out_text()), 96) << held.isolation().of(isolation_kind::memory);
+  }
+  const command_result control = result_of(recipe(), fill);
+  EXPECT_GT(std::stol(control.out_text()), 128) << "the control, without a limit";
+}
+
 TEST_F(JailLimits, RS_02_a_full_workspace_takes_nothing_from_the_disk_of_the_host) {
   const auto used = [] {
     const std::filesystem::space_info space = std::filesystem::space(std::filesystem::temp_directory_path());

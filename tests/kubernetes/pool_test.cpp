@@ -142,7 +142,7 @@ TEST_F(KubernetesPool, a_pod_that_was_deleted_while_it_waited_is_not_handed_out)
                               std::vector<int>());
           co_await api->close();
           for (int i = 0; i < 600 && !have_ended(ids); ++i) co_await pause_for(100ms);
-          co_await pause_for(500ms);  // the connections end
+          co_await pause_for(3s);  // the connections end
           co_await with(pool.provider(), [](auto& env) -> awaitable<void> {
             command_result result = co_await env.run_command("echo fine");
             EXPECT_EQ(result.out_text(), "fine\n") << result.reason();

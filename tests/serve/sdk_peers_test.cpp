@@ -23,7 +23,7 @@ namespace {
 
 using namespace cofferdam;
 
-/// As `run_sdk_script`, over local folders unless `places` says otherwise.
+/// Calls `run_sdk_script`, over local folders unless `places` names another recipe.
 void run_script(const std::string& words, std::size_t least, e2b_gateway::options options = e2b_gateway::options(),
                 const any_provider& places = any_provider(local().without_warning())) {
   cofferdam_test::run_sdk_script(words, least, std::move(options), places);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/warden/session.hpp>
 
@@ -19,14 +23,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <signal.h>
@@ -127,6 +135,86 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
       std::vector<directory_entry> left = co_await env.files().list(".");
       for (const directory_entry& each : left)
         EXPECT_TRUE(each.path() == "small" || each.path() == "target") << each.path();
+    });
+  });
+}
+
+/// Returns bytes that differ at each offset, for some time.
+bytes pattern(std::size_t size) {
+  bytes content(size);
+  for (std::size_t i = 0; i < size; ++i) content[i] = static_cast<std::byte>(i * 31 % 251 + i / 1'000'000);
+  return content;
+}
+
+TEST(WardenSession, files_of_sizes_around_the_pieces_are_read_whole_also_several_at_once) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
+      constexpr std::size_t piece = wire::max_read;
+      group tasks(co_await asio::this_coro::executor);
+      for (const std::size_t size : {std::size_t{0}, std::size_t{1}, piece - 1, piece, piece + 1, 2 * piece,
+                                     4 * piece - 1, 4 * piece, 4 * piece + 1, 9 * piece + 5}) {
+        tasks.add([&env, size]() -> awaitable<void> {
+          const bytes content = pattern(size);
+          const std::string name = "f" + std::to_string(size);
+          co_await env.write_file(name, content);
+          const bytes back = co_await env.read_file(name, size);
+          EXPECT_TRUE(back == content) << size << " bytes, " << back.size() << " read";
+        });
+      }
+      co_await tasks.wait();
+      EXPECT_TRUE(tasks.failures().empty());
+    });
+  });
+}
+
+TEST(WardenSession, a_file_that_changes_its_size_while_it_is_read_ends_where_the_kernel_ends_it) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
+      constexpr std::size_t piece = wire::max_read;
+      const bytes content = pattern(12 * piece);
+      for (const std::size_t new_size : {std::size_t{0}, piece / 2, 5 * piece + 7, 20 * piece}) {
+        co_await env.write_file("f", content);
+        std::vector<file_request> requests;
+        requests.emplace_back("f", "f");
+        std::unique_ptr<file_source> source = co_await env.files().get_files(std::move(requests));
+        const std::optional<file_header> header = co_await source->next();
+        EXPECT_TRUE(header.has_value());
+        bytes got = co_await source->read(100);
+        command change = argv("truncate", "-s", std::to_string(new_size), "f");
+        const command_result changed = co_await env.run_command(std::move(change));
+        EXPECT_TRUE(changed.ok()) << changed.reason();
+        for (;;) {
+          const bytes more = co_await source->read(piece);
+          if (more.empty()) break;
+          got.insert(got.end(), more.begin(), more.end());
+        }
+        EXPECT_LE(got.size(), std::max(new_size, 4 * piece));  // four pieces may have been read before
+        const std::size_t own = std::min(got.size(), content.size());
+        EXPECT_TRUE(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(own), content.begin()))
+            << new_size;
+      }
+    });
+  });
+}
+
+TEST(WardenSession, reads_that_are_cancelled_leave_the_session_in_order) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
+      asio::any_io_executor executor = co_await asio::this_coro::executor;
+      const bytes content = pattern(6'000'000);
+      co_await env.write_file("f", content);
+      for (int round = 0; round < 30; ++round) {
+        asio::cancellation_signal signal;
+        bool ended = false;
+        asio::co_spawn(
+            executor, [&env]() -> awaitable<void> { co_await env.read_file("f", 6'000'000); },
+            asio::bind_cancellation_slot(signal.slot(), [&ended](std::exception_ptr) { ended = true; }));
+        for (int i = 0; i < 4 * round; ++i) co_await asio::post(executor, asio::use_awaitable);
+        signal.emit(asio::cancellation_type::terminal);
+        while (!ended) co_await pause_for(std::chrono::milliseconds(1));
+        const bytes back = co_await env.read_file("f", 6'000'000);
+        EXPECT_TRUE(back == content);
+      }
     });
   });
 }

@@ -72,7 +72,8 @@ using jail = basic_jail<>;
 /// the wall and the remedy; it never continues with less. Not covered:
 ///
 /// * flaws of the kernel, timing channels, and locks and leases on files that several jails read;
-/// * limits of the kernel that all jails of one user share, such as the number of inotify instances;
+/// * limits of the kernel that all jails of one user share, such as the number of inotify instances, and limits of the
+///   whole machine, such as the number of open files: a jail takes at most what its limit of processes allows;
 /// * supplementary groups of this program's user, which count for files that are mounted;
 /// * pipes (FIFOs) and Unix sockets in a folder that is mounted: a command can write to them and connect to them, also
 ///   where the mount is read-only;

@@ -136,8 +136,9 @@ class environment {
 /// and TMPDIR.
 ///
 /// If the commands exceed the memory of the pod, the kernel may end all of them, and with them the environment, unlike
-/// in a container of Docker. Operations then fail with error{exec_errc::provider_lost} whose `cause()` is
-/// `std::errc::not_enough_memory`; `partial()` has the output of each command so far.
+/// in a container of Docker. Operations then fail with error{exec_errc::provider_lost}, whose `cause()` is
+/// `std::errc::not_enough_memory` if the cluster reports it within three seconds; `partial()` has the output of each
+/// command so far.
 ///
 /// A provider is a value: it holds no connection and can be copied. Its setters can be chained.
 class provider {
@@ -193,11 +194,13 @@ provider from_image(std::string_view name);
 /// one pod.
 ///
 /// By an exec, each environment copies a warden (the helper program that starts the commands) into a private folder in
-/// /tmp, or in another folder that allows writing and executing; `close()` removes the folder. The container needs a
-/// shell (`sh`) and the usual small programs (`mkdir`, `rm`, `head`, `wc`). Commands have the user of the container.
+/// /tmp, or in another folder that allows writing and executing; the folder is removed soon after `close()`. The
+/// container needs a shell (`sh`) and the usual small programs (`mkdir`, `rm`, `head`, `wc`). Commands have the user of
+/// the container, and **all its environment variables**, also those that come from Secrets.
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, the environment variables, and
-/// `working_directory` (made if it is missing, never emptied; default: a new folder that `close()` removes).
+/// `working_directory` (made if it is missing, never emptied; default: a new folder, removed soon after `close()`).
+/// `open_timeout` limits the time until the warden answers.
 ///
 /// The isolation of the pod itself is unknown, so `isolation()` reports only the guarantees that this library adds. A
 /// process of the same user can kill the warden; on Linux 6.12 and newer, Landlock prevents this for the commands of
@@ -208,7 +211,8 @@ provider from_image(std::string_view name);
 /// \param container  the name of a container of the pod; empty for the one that kubectl would use, which is mostly the
 ///                   first.
 /// \throws error{exec_errc::invalid_argument} if a name is invalid. `open` throws error{exec_errc::not_found} if the
-///     pod does not exist; error{exec_errc::provider_failed} if it does not run, or has no shell;
+///     pod does not exist; error{exec_errc::invalid_argument} if it has no such container;
+///     error{exec_errc::provider_failed} if it does not run, has no shell, or does not answer in time;
 ///     error{exec_errc::unsupported} if it has no folder that allows both writing and executing.
 provider in_pod(std::string_view name, std::string_view container = {});
 

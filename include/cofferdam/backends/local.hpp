@@ -48,9 +48,9 @@ using local = basic_local<>;
 /// cancellation, `close()` and the death of this program end all processes that the command has started, even if they
 /// try to escape. Commands can gain no privileges (no `sudo`, no `su`, no `ping` with file capabilities), and a filter
 /// (seccomp) keeps them from changing the limits and the priority of other processes, which would disarm the warden.
-/// Drawbacks: `prlimit --pid N`, `renice` and pthread_setschedparam(3) fail with EPERM, also for a command's own number
-/// (`ulimit` and `nice` work), and container runtimes inside a command may not start. Commands of root can still slow
-/// the warden down through `/proc/PID/autogroup`.
+/// Drawbacks: `prlimit --pid N`, `renice`, pthread_setschedparam(3) and new threads with a policy of their own fail
+/// with EPERM, also for a command's own number (`ulimit` and `nice` work), and container runtimes inside a command may
+/// not start. Commands of root can still slow the warden down, by a real-time priority of their own.
 ///
 /// Commands run as the same user as this program. Their access to this program depends on the kernel's Landlock. From
 /// Linux 6.12 on a command can signal and trace only its own descendants. From 5.19 on it can trace only its own

@@ -74,8 +74,8 @@ class file_range {
   std::uint64_t size_;
 };
 
-/// A sequence of files that a receiver reads one after another. The implementations of the library hold at most one
-/// piece of one file in memory, except the source for an environment that reads only whole files.
+/// A sequence of files that a receiver reads one after another. The implementations of the library hold only some
+/// pieces of one file in memory, at most 4 MiB, except the source for an environment that reads only whole files.
 class file_source {
  public:
   file_source() = default;

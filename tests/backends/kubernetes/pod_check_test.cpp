@@ -251,6 +251,9 @@ TEST(CreationRate, a_burst_is_free_and_then_pods_are_spaced) {
   EXPECT_EQ(rate.reserve("https://a", begin + 300ms), 0ms);  // three intervals have passed
   EXPECT_EQ(rate.reserve("https://a", begin + 300ms), 100ms);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(rate.reserve("https://a", begin + 1h), 0ms) << i;
+  EXPECT_EQ(rate.reserve("https://a", begin + 1h), 100ms);
+  rate.give_back("https://a");
+  EXPECT_EQ(rate.reserve("https://a", begin + 1h), 100ms);
 }
 
 TEST(PodStatus, a_node_of_the_other_architecture_is_recognized) {

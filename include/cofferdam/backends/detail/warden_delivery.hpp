@@ -55,7 +55,7 @@ class warden_delivery {
     const std::string key = random_digits();
     const std::string order =
         key + "\n" + std::to_string(image.program().size()) + "\n" + order_.folder + "\n" + order_.workspace + "\n";
-    co_await wire_.write(as_bytes(std::string_view(order)));
+    co_await send(as_bytes(std::string_view(order)));
     answer = co_await next();
     if (answer.before.find(key) != std::string::npos) throw reader_.terminal();  // it echoes its input
     expect(answer, "place");
@@ -66,7 +66,7 @@ class warden_delivery {
     place_.emplace(answer.before, order_.speaker);
     reader_.longest(bootstrap_reader::max_skipped);
     const auto* const data = reinterpret_cast<const std::byte*>(image.program().data());
-    co_await wire_.write(bytes_view(data, image.program().size()));
+    co_await send(bytes_view(data, image.program().size()));
     answer = co_await next();
     expect(answer, "start");
     co_return reader_.take_rest();
@@ -77,6 +77,16 @@ class warden_delivery {
 
  private:
   error failed(exec_errc code, const std::string& text) const { return error(code, order_.speaker + ": " + text); }
+
+  awaitable<void> send(bytes_view data) {
+    std::optional<error> failure;
+    try {
+      co_await wire_.write(data);
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (failure) throw unanswered(*failure);
+  }
 
   /// Returns the next answer of the script.
   awaitable<bootstrap_answer> next() {

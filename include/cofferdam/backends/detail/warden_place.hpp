@@ -96,8 +96,8 @@ class warden_place : public std::enable_shared_from_this<Place> {
   /// The number of pings in one lease, the maximum time without contact after which the warden ends all commands.
   static constexpr int silent_beats = 3;
 
-  /// Called if the warden has not answered between two pings. Returns true if it has been silent for a whole lease, so
-  /// that it has ended everything, and the session is lost.
+  /// Counts one time that the warden has not answered between two pings. Returns true if it has been silent for a whole
+  /// lease, so that it has ended everything, and the session is lost.
   /// \param beat  the time between two pings.
   bool is_silent_too_long(std::chrono::milliseconds beat) {
     const auto now = std::chrono::steady_clock::now();

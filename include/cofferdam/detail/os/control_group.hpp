@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -185,10 +186,13 @@ class control_group {
   }
 
   /// Returns the mechanism that limits memory, for isolation reports.
-  const char* memory_mechanism() const noexcept {
-    for (const level& each : levels_)
-      if (each.has_memory)
-        return each.is_unified ? "control group, memory.max" : "control group, memory.limit_in_bytes";
+  const char* memory_mechanism() const {
+    for (const level& each : levels_) {
+      if (!each.has_memory) continue;
+      if (each.is_unified) return "control group, memory.max";
+      return each.limits_sockets() ? "control group, memory.limit_in_bytes; as much again for sockets"
+                                   : "control group, memory.limit_in_bytes; without the memory of sockets";
+    }
     return "";
   }
 
@@ -216,6 +220,16 @@ class control_group {
     bool has_processes = false;
     bool has_cpu = false;
 
+    static constexpr const char* socket_limit = "memory.kmem.tcp.limit_in_bytes";  // also for UDP
+
+    /// Returns true if the memory of sockets has a limit here, in a hierarchy of version 1.
+    bool limits_sockets() const {
+      constexpr std::uint64_t no_limit = std::uint64_t{1} << 62;
+      std::ifstream file(directory / socket_limit);
+      std::uint64_t value = no_limit;
+      return file >> value && value < no_limit;
+    }
+
     bool limit(const control_group_limits& limits, std::string& obstacle) const {
       const auto set = [&](const char* file, std::uint64_t value) {
         return write_to(directory / file, std::to_string(value), obstacle);
@@ -236,6 +250,8 @@ class control_group {
         write_if_there(directory / "memory.use_hierarchy", "1");
         if (!set("memory.limit_in_bytes", *limits.memory)) return false;
         write_if_there(directory / "memory.memsw.limit_in_bytes", std::to_string(*limits.memory));
+        // Version 1 counts the memory of sockets apart, and only if it has a limit.
+        write_if_there(directory / socket_limit, std::to_string(*limits.memory));
       }
       if (has_memory && is_unified) {
         if (!set("memory.max", *limits.memory)) return false;

@@ -30,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -303,22 +304,28 @@ class basic_warden_files<Unused>::writing {
   std::deque<std::shared_ptr<file_requests::sent>> sent_;
 };
 
-/// A file that is being read. Requests the next pieces before it returns the current one, so that the time that a
-/// request needs to travel delays only the first piece.
+/// A file that is being read. Requests up to three pieces before it returns the current one, so that it seldom waits
+/// for the way of a request and its reply.
 template <class Unused>
 class basic_warden_files<Unused>::reading {
  public:
-  reading(const basic_warden_files& files, std::string path) : files_(files), path_(std::move(path)) {}
+  /// \param most  the maximum size in bytes; nothing is requested ahead of a larger file.
+  reading(const basic_warden_files& files, std::string path,
+          std::uint64_t most = std::numeric_limits<std::uint64_t>::max())
+      : files_(files), path_(std::move(path)), most_(most) {}
 
   /// Returns the next piece, at most `wire::max_read` bytes; an empty piece at the end.
   awaitable<bytes> next() {
     bytes piece;
     if (ended_) co_return piece;
     if (ahead_.empty()) co_await ask();
-    std::shared_ptr<file_requests::sent> first = std::move(ahead_.front());
-    ahead_.pop_front();
+    std::shared_ptr<file_requests::sent> first = ahead_.front();
     file_answer answer = co_await files_.requests_->answer(std::move(first));
-    if (answer.number != 0) throw path_error(answer.number, "read", path_);
+    ahead_.pop_front();
+    if (answer.number != 0) {
+      ask_again();
+      throw path_error(answer.number, "read", path_);
+    }
     values_of values(answer.values);
     size_ = values.next_size();
     mode_ = values.next_mode();
@@ -326,11 +333,8 @@ class basic_warden_files<Unused>::reading {
     got_ += answer.data.size();
     ended_ = answer.data.empty() || got_ >= size_;
     piece = std::move(answer.data);
-    if (ended_ || piece.size() < wire::max_read) {  // the other requests begin behind the next byte
-      ahead_.clear();
-      asked_ = got_;
-    }
-    while (!ended_ && asked_ < size_ && ahead_.size() < max_ahead) co_await ask();
+    if (ended_ || piece.size() < wire::max_read) ask_again();  // the other requests begin behind the next byte
+    while (!ended_ && size_ <= most_ && asked_ < size_ && ahead_.size() < max_ahead) co_await ask();
     co_return piece;
   }
 
@@ -339,6 +343,14 @@ class basic_warden_files<Unused>::reading {
   std::uint32_t mode() const noexcept { return mode_; }
 
  private:
+  static constexpr std::size_t max_ahead = 3;
+
+  /// Drops the requests that have no answer so far. Their answers are ignored.
+  void ask_again() {
+    ahead_.clear();
+    asked_ = got_;
+  }
+
   awaitable<void> ask() {
     const std::uint32_t number = files_.requests_->number();
     wire::frame_writer frame(wire::frame_type::read, number);
@@ -351,8 +363,7 @@ class basic_warden_files<Unused>::reading {
 
   basic_warden_files files_;
   std::string path_;
-  static constexpr std::size_t max_ahead = 3;
-
+  std::uint64_t most_;
   std::deque<std::shared_ptr<file_requests::sent>> ahead_;  // without an answer so far, in the order of their offsets
   std::uint64_t asked_ = 0;                                 // the offset of the next request
   std::uint64_t got_ = 0;
@@ -416,7 +427,7 @@ class basic_warden_files<Unused>::source final : public file_source {
 template <class Unused>
 awaitable<bytes> basic_warden_files<Unused>::read_file(std::string path, std::size_t max_bytes) {
   const std::string clean = workspace_path(path, path_);
-  reading from(*this, clean);
+  reading from(*this, clean, max_bytes);
   bytes content;
   for (;;) {
     bytes piece = co_await from.next();

@@ -14,20 +14,25 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
+
+#include <asio/steady_timer.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -62,10 +67,10 @@ class pod_adoption {
     order.workspace_advice = "; name another one with pod_options::working_directory()";
     order.folder_advice = "; the pod needs a volume for it, such as an emptyDir at /tmp";
     cofferdam::detail::warden_delivery<exec_stream> delivery(stream, std::move(order));
-    bool reached = false;
-    const std::string first = co_await delivery.run(reached);
+    const std::string first = co_await in_time(api, stream, delivery, settings->open_timeout);
     stream.put_back(first);
-    stream.explain_by([api, name, container] { return why_lost(api, name, container); });
+    const std::int64_t restarts = restarts_of(container_of(*pod, container));
+    stream.explain_by([api, name, container, restarts] { return why_lost(api, name, container, restarts); });
     const cofferdam::detail::place_report& place = delivery.place();
     warden_settings for_warden = warden_settings_for(into, *settings);
     for_warden.root = place.workspace();
@@ -83,17 +88,54 @@ class pod_adoption {
     using cofferdam::detail::text_at;
     const std::string_view named =
         text_at(object_at(object_at(pod, "metadata"), "annotations"), "kubectl.kubernetes.io/default-container");
-    if (!named.empty()) return std::string(named);
     const boost::json::array* const containers = cofferdam::detail::array_at(object_at(pod, "spec"), "containers");
     if (containers == nullptr || containers->empty()) return {};
+    for (const boost::json::value& each : *containers)
+      if (!named.empty() && text_at(each.if_object(), "name") == named) return std::string(named);
     return std::string(text_at(containers->front().if_object(), "name"));
+  }
+
+  /// Brings the warden within a time limit. Then the stream is closed, which ends the delivery.
+  static awaitable<std::string> in_time(std::shared_ptr<cluster_api> api, exec_stream& stream,
+                                        cofferdam::detail::warden_delivery<exec_stream>& delivery,
+                                        std::chrono::milliseconds limit) {
+    // The timer's handler may run after this coroutine, and then finds a null pointer.
+    class deadline {
+     public:
+      explicit deadline(exec_stream& of) : stream(std::make_shared<exec_stream*>(&of)) {}
+      deadline(const deadline&) = delete;
+      deadline& operator=(const deadline&) = delete;
+      ~deadline() { *stream = nullptr; }
+      std::shared_ptr<exec_stream*> stream;
+    };
+    const auto is_late = std::make_shared<bool>(false);
+    const deadline until(stream);
+    asio::steady_timer timer(api->executor(), limit);
+    cofferdam::detail::on_expiry(timer, [is_late, target = until.stream](std::error_code cancelled) {
+      if (cancelled || *target == nullptr) return;
+      *is_late = true;
+      (*target)->close();
+    });
+    bool reached = false;
+    std::optional<error> failure;
+    std::string first;
+    try {
+      first = co_await delivery.run(reached);
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    if (!failure) co_return first;
+    if (!*is_late) throw *failure;
+    throw error(exec_errc::provider_failed, std::string("kubernetes: the pod did not ") +
+                                                (reached ? "take the warden" : "start a shell") + " within " +
+                                                std::to_string(limit.count()) + " ms (open_timeout())");
   }
 
   /// Finds out why the connection to the pod is lost. The status of a pod may be late, so this waits a moment for it.
   /// \return  no value if the cluster knows no reason.
   static awaitable<std::optional<error>> why_lost(std::shared_ptr<cluster_api> api, std::string name,
-                                                  std::string container) {
-    constexpr int looks = 5;
+                                                  std::string container, std::int64_t restarts) {
+    constexpr int looks = 15;  // the node reports the status once a second
     for (int look = 0; look < looks; ++look) {
       if (look > 0) co_await wait_for(api->executor(), std::chrono::milliseconds(200));
       std::optional<boost::json::object> pod;
@@ -104,32 +146,49 @@ class pod_adoption {
       } catch (const error&) {  // the loss of the stream is reported instead
       }
       if (!is_asked) co_return std::nullopt;
-      const std::string end = pod ? end_of(*pod, container) : "does not exist any more";
-      if (!end.empty()) co_return error(exec_errc::provider_lost, "kubernetes: " + api->shown(name) + " " + end);
+      if (!pod) co_return lost(api->shown(name) + " does not exist any more");
+      const boost::json::object* const one = container_of(*pod, container);
+      const bool is_another = restarts_of(one) > restarts;
+      const boost::json::object* const end = cofferdam::detail::object_at(
+          cofferdam::detail::object_at(one, is_another ? "lastState" : "state"), "terminated");
+      if (cofferdam::detail::text_at(end, "reason") == "OOMKilled")
+        co_return lost(api->shown(name) + " exceeded its memory, and the kernel ended the processes of the container",
+                       make_error_code(std::errc::not_enough_memory));
+      if (end != nullptr || is_another) co_return lost(api->shown(name) + " has lost its container" + words_of(end));
+      const std::string why = end_of(*pod);
+      if (!why.empty()) co_return lost(api->shown(name) + " " + why);
     }
     co_return std::nullopt;
   }
 
-  /// Returns how a pod or its container has ended; empty if both run.
-  static std::string end_of(const boost::json::object& pod, std::string_view container) {
-    using cofferdam::detail::array_at;
+  static error lost(const std::string& text, std::error_code cause = {}) {
+    return error(exec_errc::provider_lost, "kubernetes: " + text, cause);
+  }
+
+  /// Returns the status of a container; null if it is not known.
+  static const boost::json::object* container_of(const boost::json::object& pod, std::string_view container) {
+    const boost::json::array* const containers =
+        cofferdam::detail::array_at(cofferdam::detail::object_at(pod, "status"), "containerStatuses");
+    if (containers == nullptr) return nullptr;
+    for (const boost::json::value& each : *containers)
+      if (cofferdam::detail::text_at(each.if_object(), "name") == container) return each.if_object();
+    return nullptr;
+  }
+
+  static std::int64_t restarts_of(const boost::json::object* container) {
+    const boost::json::value* const count = container == nullptr ? nullptr : container->if_contains("restartCount");
+    return count != nullptr && count->is_int64() ? count->get_int64() : 0;
+  }
+
+  /// Returns how a pod has ended; empty if it runs.
+  static std::string end_of(const boost::json::object& pod) {
     using cofferdam::detail::object_at;
-    using cofferdam::detail::text_at;
-    if (const boost::json::object* const metadata = object_at(pod, "metadata");
-        metadata != nullptr && metadata->contains("deletionTimestamp"))
-      return "is being deleted";
+    const boost::json::object* const metadata = object_at(pod, "metadata");
+    if (metadata != nullptr && metadata->contains("deletionTimestamp")) return "is being deleted";
     const boost::json::object* const status = object_at(pod, "status");
-    const std::string_view phase = text_at(status, "phase");
-    if (phase == "Failed" || phase == "Succeeded")
-      return "has ended: it is in the phase \"" + one_line(phase, 40) + "\"" + words_of(status);
-    const boost::json::array* const containers = array_at(status, "containerStatuses");
-    for (const boost::json::value& each : containers == nullptr ? boost::json::array() : *containers) {
-      const boost::json::object* const one = each.if_object();
-      if (text_at(one, "name") != container) continue;
-      const boost::json::object* const end = object_at(object_at(one, "state"), "terminated");
-      if (end != nullptr) return "has lost its container" + words_of(end);
-    }
-    return {};
+    const std::string_view phase = cofferdam::detail::text_at(status, "phase");
+    if (phase != "Failed" && phase != "Succeeded") return {};
+    return "has ended: it is in the phase \"" + one_line(phase, 40) + "\"" + words_of(status);
   }
 
   /// Returns the reason and the message of a status, each after ": "; empty if there is none.

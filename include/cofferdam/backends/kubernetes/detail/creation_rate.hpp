@@ -32,6 +32,12 @@ class creation_rate {
     return wait;
   }
 
+  /// Gives back a reservation that was not used.
+  void give_back(const std::string& cluster) {
+    const std::lock_guard lock(mutex_);
+    next_[cluster] -= interval;
+  }
+
  private:
   std::mutex mutex_;
   std::map<std::string, clock::time_point> next_;

@@ -166,7 +166,7 @@ class pod_opening {
     const boost::json::object body = request.body();
     const auto pod = std::make_shared<owned_pod>(api, request.name());
     into->own(pod);
-    co_await owned_pod::create(pod, body);
+    co_await owned_pod::create(pod, body, until);
     pod_check check = check_pod(body, pod->seen());
     check.require();
     co_await delete_ended_pods(api);  // meanwhile, the pod starts

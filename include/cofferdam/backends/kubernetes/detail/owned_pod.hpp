@@ -51,10 +51,28 @@ class owned_pod {
 
   /// Creates the pod, within `creation_rate`. The call is shielded from cancellation, because the API server would
   /// create the pod anyway.
-  static awaitable<void> create(std::shared_ptr<owned_pod> self, boost::json::object body) {
+  /// \param until  the time at which the pod must run.
+  /// \throws error{exec_errc::provider_failed} if the rate leaves no time, or if the API server refuses the pod.
+  static awaitable<void> create(std::shared_ptr<owned_pod> self, boost::json::object body, clock::time_point until) {
     static creation_rate rate;
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(rate.reserve(self->api_->address(), clock::now()));
-    if (wait > std::chrono::milliseconds::zero()) co_await wait_for(self->api_->executor(), wait);
+    const std::string cluster = self->api_->address();
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(rate.reserve(cluster, clock::now()));
+    std::optional<error> failure;
+    if (clock::now() + wait >= until) {
+      failure.emplace(exec_errc::provider_failed,
+                      "kubernetes: this program creates more pods at once than its rate allows (20, and then 10 per "
+                      "second), so that one cannot start in time; raise open_timeout(), or open fewer at once");
+    } else if (wait > std::chrono::milliseconds::zero()) {
+      try {
+        co_await wait_for(self->api_->executor(), wait);
+      } catch (const error& reason) {
+        failure = reason;
+      }
+    }
+    if (failure) {
+      rate.give_back(cluster);
+      throw *failure;
+    }
     const auto creates = [&self, &body] { return send_create(self, body); };
     co_await cofferdam::detail::shielded(std::ref(creates));
   }
@@ -103,7 +121,7 @@ class owned_pod {
   /// Finds out why the connection to the pod is lost. The status of a pod may be late, so this waits a moment for it.
   /// \return  no value if the cluster knows no reason.
   static awaitable<std::optional<error>> why_lost(std::shared_ptr<cluster_api> api, std::string name) {
-    constexpr int looks = 5;
+    constexpr int looks = 15;  // the node reports the status once a second
     for (int look = 0; look < looks; ++look) {
       if (look > 0) co_await wait_for(api->executor(), std::chrono::milliseconds(200));
       std::optional<boost::json::object> pod;

@@ -47,12 +47,26 @@ inline constexpr used_right used_rights[] = {
     {"", "pods", "", "delete", true},
     {"", "pods", "", "list", false},
     {"", "pods", "exec", "get", true},
-    {"", "pods", "exec", "create", false},  // needed since Kubernetes 1.35
+    {"", "pods", "exec", "create", false},  // needed since `exec_needs_create`
     {"", "configmaps", "", "get", true},
     {"", "configmaps", "", "create", true},
     {"networking.k8s.io", "networkpolicies", "", "get", true},
     {"networking.k8s.io", "networkpolicies", "", "create", true},
 };
+
+/// The minor version of Kubernetes since which an exec needs the right to create pods/exec.
+inline constexpr int exec_needs_create = 35;
+
+/// Returns the minor version in a text such as "v1.34.4"; 0 if it has none.
+inline int minor_version(std::string_view text) {
+  if (!text.starts_with("v1.")) return 0;
+  int minor = 0;
+  for (const char c : text.substr(3, 4)) {
+    if (c < '0' || c > '9') break;
+    minor = minor * 10 + (c - '0');
+  }
+  return minor;
+}
 
 /// Asks the cluster if its user has a right. Returns no value if the cluster does not tell.
 inline awaitable<std::optional<bool>> is_allowed(api_client& client, const used_right& right) {
@@ -85,8 +99,8 @@ inline awaitable<std::optional<bool>> is_allowed(api_client& client, const used_
 
 COFFERDAM_DECL std::string cluster_info::role() const {
   std::string text =
-      "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: cofferdam\n  namespace: " + namespace_ +
-      "\nrules:\n";
+      "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: cofferdam\n  namespace: \"" +
+      namespace_ + "\"\nrules:\n";
   for (std::size_t i = 0; i < rights_.size(); ++i) {
     const bool goes_on =
         i > 0 && rights_[i - 1].group() == rights_[i].group() && rights_[i - 1].resource() == rights_[i].resource();
@@ -107,25 +121,32 @@ COFFERDAM_DECL awaitable<cluster_info> examine_cluster(cluster_choice choice) {
   detail::api_client client(executor, std::move(access));
   const http_response answer = co_await client.request(client.make("GET", "/version"));
   const std::string who = "kubernetes: " + client.access().url();
-  if (!answer.ok()) co_await client.close();
-  if (!answer.ok())
+  if (!answer.ok()) {
+    co_await client.close();
     throw error(exec_errc::provider_failed, who + " refuses to tell its version: " + std::to_string(answer.status()) +
                                                 " " + detail::status_message(answer) +
                                                 "; check the user of the context \"" +
                                                 one_line(client.access().context, 100) + "\"");
+  }
+  const boost::json::object told =
+      cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed, who + ": the answer to GET /version");
+  const std::string version = one_line(cofferdam::detail::text_at(told, "gitVersion"), 60);
   std::vector<cluster_right> rights;
   for (const detail::used_right& each : detail::used_rights) {
     const std::optional<bool> allowed = co_await detail::is_allowed(client, each);
-    if (!allowed) break;
+    if (!allowed) {  // a part would look like the whole
+      rights.clear();
+      break;
+    }
     std::string resource(each.resource);
     if (!each.subresource.empty()) resource += "/" + std::string(each.subresource);
-    rights.emplace_back(std::string(each.group), std::move(resource), std::string(each.verb), each.is_needed, *allowed);
+    const bool is_needed =
+        each.is_needed || (!each.subresource.empty() && detail::minor_version(version) >= detail::exec_needs_create);
+    rights.emplace_back(std::string(each.group), std::move(resource), std::string(each.verb), is_needed, *allowed);
   }
   co_await client.close();
-  const boost::json::object version =
-      cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed, who + ": the answer to GET /version");
-  co_return cluster_info(client.access().context, client.access().url(), client.access().namespace_name,
-                         one_line(cofferdam::detail::text_at(version, "gitVersion"), 60), std::move(rights));
+  co_return cluster_info(client.access().context, client.access().url(), client.access().namespace_name, version,
+                         std::move(rights));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
