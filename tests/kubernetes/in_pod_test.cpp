@@ -4,8 +4,6 @@
 // Environments in pods of a real cluster that others have made.
 
 #include <cofferdam/backends/kubernetes.hpp>
-#include <cofferdam/backends/kubernetes/cluster_choice.hpp>
-#include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
@@ -21,8 +19,6 @@
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
-
-#include <asio/this_coro.hpp>
 
 #include <boost/json/parse.hpp>
 
@@ -46,6 +42,7 @@ using cofferdam::kubernetes::detail::cluster_api;
 using cofferdam::kubernetes::detail::owned_pod;
 using cofferdam_test::eventually;
 using cofferdam_test::marked;
+using cofferdam_test::open_api;
 using cofferdam_test::pause_for;
 using cofferdam_test::run;
 
@@ -79,14 +76,6 @@ class KubernetesAdoption : public testing::Test {
       co_await owned_pod::remove(std::make_shared<owned_pod>(api, name_));
       co_await api->close();
     });
-  }
-
-  static awaitable<std::shared_ptr<cluster_api>> open_api() {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    kubernetes::cluster_choice choice;
-    choice.kubeconfig(cofferdam_test::kubeconfig_of("kubeconfig"));
-    co_return std::make_shared<cluster_api>(
-        executor, kubernetes::detail::find_cluster(kubernetes::detail::kube_surroundings::of_this_process(), choice));
   }
 
   static kubernetes::pod_options options() {

@@ -4,8 +4,6 @@
 // Environments in pods of a real cluster.
 
 #include <cofferdam/backends/kubernetes.hpp>
-#include <cofferdam/backends/kubernetes/cluster_choice.hpp>
-#include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
@@ -26,7 +24,6 @@
 #include "support/temporary_folder.hpp"
 
 #include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
 
@@ -89,25 +86,16 @@ class KubernetesBackend : public testing::Test {
     run([&]() -> awaitable<void> { co_await with(provider, body); });
   }
 
-  static std::shared_ptr<cluster_api> api_on(const asio::any_io_executor& executor) {
-    kubernetes::cluster_choice choice;
-    choice.kubeconfig(cofferdam_test::kubeconfig_of("kubeconfig"));
-    return std::make_shared<cluster_api>(
-        executor, kubernetes::detail::find_cluster(kubernetes::detail::kube_surroundings::of_this_process(), choice));
-  }
-
   /// Returns the object of a pod; no value if it does not exist.
   static awaitable<std::optional<boost::json::object>> look_at(std::string name) {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const std::shared_ptr<cluster_api> api = api_on(executor);
+    const std::shared_ptr<cluster_api> api = co_await cofferdam_test::open_api();
     std::optional<boost::json::object> pod = co_await api->find(api->pod_path(name), "look at a pod");
     co_await api->close();
     co_return pod;
   }
 
   static awaitable<void> delete_pod(std::string name) {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const std::shared_ptr<cluster_api> api = api_on(executor);
+    const std::shared_ptr<cluster_api> api = co_await cofferdam_test::open_api();
     co_await api->ask("DELETE", api->pod_path(name) + "?gracePeriodSeconds=0", std::string(), "delete a pod",
                       std::vector<int>());
     co_await api->close();
@@ -252,7 +240,7 @@ TEST_F(KubernetesBackend, PR_19_a_killed_host_leaves_nothing_20_times) {
   // A pod of another program, which has ended like those of this library, stays.
   const std::string foreign = "foreign-" + std::to_string(::getpid());
   run([&]() -> awaitable<void> {
-    const std::shared_ptr<cluster_api> api = api_on(co_await asio::this_coro::executor);
+    const std::shared_ptr<cluster_api> api = co_await cofferdam_test::open_api();
     const std::string body = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" + foreign +
                              R"("}, "spec": {"restartPolicy": "Never", "containers": [{"name": "it", "image": ")" +
                              busybox + R"(", "imagePullPolicy": "Never", "command": ["true"]}]}})";

@@ -4,8 +4,6 @@
 // Pools of pods of a real cluster.
 
 #include <cofferdam/backends/kubernetes.hpp>
-#include <cofferdam/backends/kubernetes/cluster_choice.hpp>
-#include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -18,8 +16,6 @@
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
-
-#include <asio/this_coro.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
@@ -43,6 +39,7 @@ namespace {
 using namespace cofferdam;
 using namespace std::chrono_literals;
 using cofferdam::kubernetes::detail::cluster_api;
+using cofferdam_test::open_api;
 using cofferdam_test::pause_for;
 using cofferdam_test::run;
 
@@ -57,14 +54,6 @@ class KubernetesPool : public testing::Test {
     options.kubeconfig(cofferdam_test::kubeconfig_of("kubeconfig")).pull(kubernetes::pull_policy::never);
     options.cpus(0.05).memory(std::uint64_t{64} << 20U).label("pool-test", mark());
     return kubernetes::from_image("cofferdam-test/busybox:1").options(std::move(options));
-  }
-
-  static awaitable<std::shared_ptr<cluster_api>> open_api() {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    kubernetes::cluster_choice choice;
-    choice.kubeconfig(cofferdam_test::kubeconfig_of("kubeconfig"));
-    co_return std::make_shared<cluster_api>(
-        executor, kubernetes::detail::find_cluster(kubernetes::detail::kube_surroundings::of_this_process(), choice));
   }
 
   /// Returns true if no process of these pods is left. The control groups of its processes have the pod's id.

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/detail/warden_delivery.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
+#include <cofferdam/backends/kubernetes/detail/loss_reason.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
@@ -70,7 +71,12 @@ class pod_adoption {
     const std::string first = co_await in_time(api, stream, delivery, settings->open_timeout);
     stream.put_back(first);
     const std::int64_t restarts = restarts_of(container_of(*pod, container));
-    stream.explain_by([api, name, container, restarts] { return why_lost(api, name, container, restarts); });
+    stream.explain_by([api, name, container, restarts] {
+      return find_loss_reason(
+          api, name, [shown = api->shown(name), container, restarts](const std::optional<boost::json::object>& now) {
+            return reason_of(now, shown, container, restarts);
+          });
+    });
     const cofferdam::detail::place_report& place = delivery.place();
     warden_settings for_warden = warden_settings_for(into, *settings);
     for_warden.root = place.workspace();
@@ -131,34 +137,23 @@ class pod_adoption {
                                                 std::to_string(limit.count()) + " ms (open_timeout())");
   }
 
-  /// Finds out why the connection to the pod is lost. The status of a pod may be late, so this waits a moment for it.
-  /// \return  no value if the cluster knows no reason.
-  static awaitable<std::optional<error>> why_lost(std::shared_ptr<cluster_api> api, std::string name,
-                                                  std::string container, std::int64_t restarts) {
-    constexpr int looks = 15;  // the node reports the status once a second
-    for (int look = 0; look < looks; ++look) {
-      if (look > 0) co_await wait_for(api->executor(), std::chrono::milliseconds(200));
-      std::optional<boost::json::object> pod;
-      bool is_asked = false;
-      try {
-        pod = co_await api->find(api->pod_path(name), "look at " + api->shown(name));
-        is_asked = true;
-      } catch (const error&) {  // the loss of the stream is reported instead
-      }
-      if (!is_asked) co_return std::nullopt;
-      if (!pod) co_return lost(api->shown(name) + " does not exist any more");
-      const boost::json::object* const one = container_of(*pod, container);
-      const bool is_another = restarts_of(one) > restarts;
-      const boost::json::object* const end = cofferdam::detail::object_at(
-          cofferdam::detail::object_at(one, is_another ? "lastState" : "state"), "terminated");
-      if (cofferdam::detail::text_at(end, "reason") == "OOMKilled")
-        co_return lost(api->shown(name) + " exceeded its memory, and the kernel ended the processes of the container",
-                       make_error_code(std::errc::not_enough_memory));
-      if (end != nullptr || is_another) co_return lost(api->shown(name) + " has lost its container" + words_of(end));
-      const std::string why = end_of(*pod);
-      if (!why.empty()) co_return lost(api->shown(name) + " " + why);
-    }
-    co_return std::nullopt;
+  /// Returns why the connection to the pod is lost; no value if the pod shows no reason.
+  /// \param shown     the description of the pod for error messages.
+  /// \param restarts  how often the container had been started again when the session began.
+  static std::optional<error> reason_of(const std::optional<boost::json::object>& pod, const std::string& shown,
+                                        std::string_view container, std::int64_t restarts) {
+    if (!pod) return lost(shown + " does not exist any more");
+    const boost::json::object* const one = container_of(*pod, container);
+    const bool is_another = restarts_of(one) > restarts;
+    const boost::json::object* const end = cofferdam::detail::object_at(
+        cofferdam::detail::object_at(one, is_another ? "lastState" : "state"), "terminated");
+    if (cofferdam::detail::text_at(end, "reason") == "OOMKilled")
+      return lost(shown + " exceeded its memory, and the kernel ended the processes of the container",
+                  make_error_code(std::errc::not_enough_memory));
+    if (end != nullptr || is_another) return lost(shown + " has lost its container" + words_of(end));
+    const std::string why = end_of(*pod);
+    if (why.empty()) return std::nullopt;
+    return lost(shown + " " + why);
   }
 
   static error lost(const std::string& text, std::error_code cause = {}) {

@@ -5,6 +5,7 @@
 #include <cofferdam/backends/kubernetes/detail/api_error.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/creation_rate.hpp>
+#include <cofferdam/backends/kubernetes/detail/loss_reason.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/watch_reader.hpp>
@@ -118,24 +119,15 @@ class owned_pod {
     self->may_exist_ = false;
   }
 
-  /// Finds out why the connection to the pod is lost. The status of a pod may be late, so this waits a moment for it.
+  /// Finds out why the connection to the pod is lost.
   /// \return  no value if the cluster knows no reason.
   static awaitable<std::optional<error>> why_lost(std::shared_ptr<cluster_api> api, std::string name) {
-    constexpr int looks = 15;  // the node reports the status once a second
-    for (int look = 0; look < looks; ++look) {
-      if (look > 0) co_await wait_for(api->executor(), std::chrono::milliseconds(200));
-      std::optional<boost::json::object> pod;
-      bool is_asked = false;
-      try {
-        pod = co_await api->find(api->pod_path(name), "look at " + api->shown(name));
-        is_asked = true;
-      } catch (const error&) {  // the loss of the stream is reported instead
-      }
-      if (!is_asked) co_return std::nullopt;
-      const pod_verdict verdict = pod ? judge_pod(*pod) : pod_verdict(pod_phase::deleted);
-      if (verdict.is_final()) co_return pod_error(verdict, name, true);
-    }
-    co_return std::nullopt;
+    return find_loss_reason(std::move(api), name,
+                            [name](const std::optional<boost::json::object>& pod) -> std::optional<error> {
+                              const pod_verdict verdict = pod ? judge_pod(*pod) : pod_verdict(pod_phase::deleted);
+                              if (!verdict.is_final()) return std::nullopt;
+                              return pod_error(verdict, name, true);
+                            });
   }
 
  private:
