@@ -33,6 +33,7 @@
 #include <thread>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace jail_limit_attacks {
@@ -154,6 +155,49 @@ TEST_F(JailLimits, RS_01_memory_of_sockets_is_bounded) {
   const command_result control = result_of(recipe(), fill);
   EXPECT_GT(std::stol(control.out_text()), 128) << "the control, without a limit";
 }
+
+#if defined(__x86_64__)
+/// A program without a library, which has less memory than the warden (the helper program in a sandbox) and its
+/// supervisors. It makes itself as unlikely a victim as they are, and fills a file in memory until the kernel must
+/// choose.
+constexpr const char* smallest_filler = R"c(
+static long call(long n, long a, const void* b, long c) {
+  long r;
+  __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return r;
+}
+static char page[4096];
+void _start(void) {
+  long file = call(2, (long)"/proc/self/oom_score_adj", (void*)1, 0);
+  call(1, file, "0", 1);
+  file = call(319, (long)"x", 0, 0);
+  while (call(1, file, page, sizeof page) > 0) {}
+  call(60, 3, 0, 0);
+}
+)c";
+
+TEST_F(JailLimits, RS_01_when_the_kernel_chooses_the_warden_the_error_names_the_memory_limit) {
+  COFFERDAM_NEEDS("control groups", has_control_groups(), "that memory is bounded in total");
+  COFFERDAM_NEEDS("gcc", ::access("/usr/bin/gcc", X_OK) == 0, "a program of the guest's own");
+  const cofferdam_test::temporary_folder folder;
+  const std::string source = folder.write("fill.c", smallest_filler).string();
+  const std::string program = (folder.path() / "fill").string();
+  ASSERT_EQ(std::system(("gcc -w -O1 -nostdlib -static -o " + program + " " + source).c_str()), 0);
+  ::chmod(folder.path().c_str(), 0755);
+  const jail small = recipe().memory(64 * mebibyte).require_total_memory().mount_read_only(folder.path());
+  for (int i = 0; i < 5; ++i) {
+    try {
+      // The kernel has chosen the program, or its supervisor.
+      const command_result ended = result_of(small, "exec " + program);
+      EXPECT_EQ(ended.kind(), error_kind::out_of_memory) << ended.reason();
+    } catch (const error& failure) {  // the kernel has chosen the warden
+      EXPECT_EQ(failure.code(), exec_errc::provider_lost) << failure.what();
+      EXPECT_EQ(failure.cause(), std::errc::not_enough_memory) << failure.what();
+      EXPECT_NE(std::string(failure.what()).find("memory()"), std::string::npos) << failure.what();
+    }
+  }
+}
+#endif
 
 TEST_F(JailLimits, RS_02_a_full_workspace_takes_nothing_from_the_disk_of_the_host) {
   const auto used = [] {

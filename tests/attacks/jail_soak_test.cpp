@@ -172,8 +172,8 @@ TEST(JailSoak, PR_10_hostile_runs_in_jails_leave_the_machine_as_it_was) {
   const std::string marker = cofferdam_test::new_marker();
   const jail recipe = jail()
                           .temporary_base(base.path())
-                          .kill_grace(20ms)
-                          .output_grace(20ms)
+                          .kill_grace(5ms)
+                          .output_grace(5ms)
                           .memory(256 * mebibyte)
                           .processes(100)
                           .temporary_size(16 * mebibyte);
@@ -228,7 +228,7 @@ TEST(JailSoak, PR_10_hostile_runs_in_jails_leave_the_machine_as_it_was) {
   if (!late.empty())
     std::cout << hosts * commands << " commands, " << killed << " hosts killed; " << before.shown()
               << "; time limits: p50 " << late[late.size() / 2] / 1000.0 << " ms late, p99 "
-              << late[late.size() * 99 / 100] / 1000.0 << " ms (of which 20 ms are the grace period)\n";
+              << late[late.size() * 99 / 100] / 1000.0 << " ms (of which 5 ms are the grace period)\n";
 }
 
 // Bubblewrap reports to the host between its fork and the message on which its child waits. A host that is gone by then

@@ -204,6 +204,15 @@ int main(int count, char** words) {
     struct rlimit now;
     getrlimit(RLIMIT_NOFILE, &now);
     printf("%d ", (int)now.rlim_cur);
+  } else if (strcmp(what, "core") == 0) {  // ABI...: allows core handlers, by each call
+    for (i = 2; i < count; ++i) {
+      tell(call_by(words[i], SYS_setrlimit, 75, 4, (long)&limits, 0, 0));
+      tell(set_limits(words[i], 0, 4, &limits, 0));
+      tell(set_limits(words[i], 0, 4, &limits, &before));
+    }
+    struct rlimit now;
+    getrlimit(RLIMIT_CORE, &now);
+    printf("%d %d", (int)now.rlim_cur, (int)now.rlim_max);
   } else if (strcmp(what, "starve") == 0) {  // ABI PID...; 0 stands for the attacker itself
     for (i = 3; i < count; ++i) starve(words[2], number_of(words[i]));
   } else if (strcmp(what, "spin") == 0) {  // N
@@ -685,6 +694,67 @@ TEST(Attack, PR_06e_control_a_host_that_watches_alone_is_ended_by_a_limit_and_it
     EXPECT_FALSE(marked(marker).empty());
   }
   kill_marked(marker);
+}
+
+// ---- PR-22: a guest lets the host's core handler run ----------------------------------------------------------------
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr const char* every_abi = "64 i386 x32";
+constexpr std::size_t abis = 3;
+#else
+constexpr const char* every_abi = "64";
+constexpr std::size_t abis = 1;
+#endif
+
+std::string for_each_abi(const std::string& words) {
+  std::string text;
+  for (std::size_t i = 0; i < abis; ++i) text += words;
+  return text;
+}
+
+}  // namespace
+
+// With a soft limit of 0, the kernel runs the program in core_pattern(5); with 1, it does not.
+TEST(Attack, PR_22_no_command_can_let_the_core_handler_of_the_host_run) {
+  NEEDS_ATTACKER();
+  as_each_user([](const temporary_folder& base) {
+    differences found;
+    for (const unsigned level : levels) {
+      run([&]() -> awaitable<void> {
+        const auto body = [&](auto& env) -> awaitable<void> {
+          const std::string calls = attacker::instance().path() + " core " + every_abi;
+          command_result result = co_await env.run_command(shell(calls));
+          found.expect(level_name(level) + " limits", result.out().text(), for_each_abi("ok ok 1 ") + "1 1\n");
+          // Programs that switch core files off succeed.
+          result = co_await env.run_command(shell("ulimit -c 0 && echo fine"));
+          found.expect(level_name(level) + " ulimit", result.out().text(), "fine\n");
+        };
+        co_await with(provider(base, level), std::ref(body));
+      });
+    }
+    run([&]() -> awaitable<void> {
+      warden_session session = co_await open_session(base, kernels_own, false);
+      command_result control = co_await run_in(session, attack("core", "64"));
+      found.expect("the control, without the filter", control.out().text(), "ok ok ok 0 0\n");
+      co_await session.close();
+    });
+    return found.text();
+  });
+}
+
+TEST(Attack, PR_22_in_the_jail_no_command_can_let_the_core_handler_of_the_host_run) {
+  NEEDS_ATTACKER();
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the attacks in the jail");
+  const cofferdam_test::attack_folder base("jail");
+  run([&]() -> awaitable<void> {
+    const auto body = [&](auto& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(shell("./attacker core 64"));
+      EXPECT_EQ(result.out().text(), "ok ok 1 1 1\n");
+    };
+    co_await with(jail_with_attacker(base, kernels_own), std::ref(body));
+  });
 }
 
 // ---- EN-01: the host's secrets --------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ TEST(GuardedTools, python_sets_its_own_limits_and_uses_processes) {
   expect_at_each_level(
       "/usr/bin/python3 -c 'import resource, multiprocessing, os\n"
       "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
-      "resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))\n"
+      "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
       "os.sched_setaffinity(0, os.sched_getaffinity(0))\n"
       "os.nice(1)\n"
       "print(sum(multiprocessing.Pool(2).map(abs, [-1, -2])), resource.prlimit(os.getpid(), "

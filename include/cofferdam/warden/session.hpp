@@ -371,8 +371,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   void link_lost(const error& reason) override {
-    if (settings_.peer_name.empty()) return lose(reason);
-    lose(error(exec_errc::provider_lost, "lost " + settings_.peer_name + ": " + reason.what(), reason.cause()));
+    const error explained = settings_.explain_loss ? settings_.explain_loss(reason) : reason;
+    if (settings_.peer_name.empty()) return lose(explained);
+    lose(error(exec_errc::provider_lost, "lost " + settings_.peer_name + ": " + explained.what(), explained.cause()));
   }
 
   void fail_all(const error& reason) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
@@ -36,8 +37,9 @@ class warden_settings {
   /// version 6 and later (Linux 6.12), guests can signal and trace only their own descendants. With version 2 and later
   /// (Linux 5.19), they can trace only their own descendants, and cannot mount. With 0 or 1, Landlock is not used.
   std::uint32_t landlock = std::numeric_limits<std::uint32_t>::max();
-  /// True to prevent guests from changing the resource limits and the scheduling of other processes, such as the warden
-  /// and the host, by a seccomp filter, if the kernel supports it. Only tests set it to false.
+  /// True to prevent guests, by a seccomp filter, from changing the resource limits and the scheduling of other
+  /// processes, such as the warden and the host, and from letting the host's core handler run: core(5). If the kernel
+  /// has no such filters, guests run without one. Only tests set it to false.
   bool system_call_filter = true;
   /// The permission to trace processes on kernels without Landlock. With `contained` (the default), guests cannot trace
   /// the warden and the host.
@@ -71,6 +73,9 @@ class warden_settings {
   /// A function that is called if the warden does not answer pings, on the session's executor. It may call
   /// `warden_session::lose` to end the session. If it does not, pings continue.
   std::function<void()> silent;
+  /// Called on the session's executor with the reason when the connection to the warden is lost. Returns the error that
+  /// is reported. If the function knows why the warden ended, it adds that to the reason. May be empty.
+  std::function<error(const error&)> explain_loss;
   /// The time in which the warden must report the end of a command after the command's time limit, grace period and
   /// linger time. Default 2 s; zero means no limit.
   ///

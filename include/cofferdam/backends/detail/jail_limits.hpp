@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -122,7 +123,7 @@ inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   return nullptr;
 }
 
-/// Sets the kind of a result if one of the jail's limits has ended the command.
+/// Sets the kind of a result if one of the jail's limits has ended the command. Explains the loss of the warden.
 class jail_limit_watch {
  public:
   /// \param group  the control group of the jail, or null.
@@ -144,6 +145,17 @@ class jail_limit_watch {
 
   /// Closes the folders: an open one keeps the memory of its files. `disk_full` is not found any more.
   void forget_folders() noexcept { folders_.clear(); }
+
+  /// See `warden_settings::explain_loss`. A command can make itself as unlikely a victim as the warden when the memory
+  /// of the jail runs out.
+  error explain_loss(const error& reason) const {
+    if (!group_ || group_->memory_kills() == 0) return reason;
+    return error(exec_errc::provider_lost,
+                 std::string("jail: ") + reason.what() +
+                     "; the kernel has killed processes of the jail because its memory limit was reached; process less "
+                     "data at a time, or raise the limit by memory()",
+                 make_error_code(std::errc::not_enough_memory));
+  }
 
   /// See `warden_settings::explain_end`.
   void explain(command_result& result) {

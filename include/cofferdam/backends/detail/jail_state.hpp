@@ -378,6 +378,7 @@ class basic_jail_place {
     wanted.limits = settings->limits.for_each_process(place.group_.get());
     const std::shared_ptr<jail_limit_watch> watch = place.limit_watch_;
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
+    wanted.explain_loss = [watch](const error& reason) { return watch->explain_loss(reason); };
     std::optional<error> failure;
     try {
       const auto starts = [&start] { return start.begin(); };

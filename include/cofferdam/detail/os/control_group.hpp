@@ -163,6 +163,9 @@ class control_group {
     return {};
   }
 
+  /// Returns how many processes were killed because of the memory limit; 0 without such a limit.
+  std::uint64_t memory_kills() const { return number_after("oom_kill ", text_of(memory_events().first)); }
+
   /// Returns how often a new process was refused because of the process limit; 0 without such a limit.
   std::uint64_t refused_processes() const {
     for (const level& each : levels_)

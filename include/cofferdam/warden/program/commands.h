@@ -193,8 +193,9 @@ void warden::tell_exit(job& one) {
   const report& what = one.exit;
   u32 killed_for_memory = 0;
   const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
+  const bool lost = what.detail == static_cast<u8>(wire::exit_how::lost);
   // shells exit with 128 + SIGKILL if a command was killed
-  const bool looks_killed = by_signal ? what.code == sig_kill : what.code == 128 + sig_kill;
+  const bool looks_killed = lost || (by_signal ? what.code == sig_kill : what.code == 128 + sig_kill);
   if (looks_killed && one.reason == wire::exit_reason::none) killed_for_memory = oom_kills();
   one.tells = false;
   writer(frame(frame_type::exited, one.id, wire::exited_size))

@@ -63,6 +63,7 @@ struct filtered_calls {
   u32 abi;              ///< AUDIT_ARCH_*
   u32 mask;             ///< a mask that is applied to the number of a call
   u32 set_limits;       ///< the number of prlimit64
+  u32 set_own_limits;   ///< the number of setrlimit
   u32 tracing[8];       ///< the numbers of ptrace, process_vm_readv, process_vm_writev, kcmp and pidfd_getfd
   u32 schedule[3];      ///< the numbers of sched_setparam, sched_setscheduler and sched_setattr
   u32 set_priority;     ///< the number of setpriority
@@ -74,13 +75,20 @@ struct filtered_calls {
 // numbers worked both with and without this bit. The mask therefore removes the bit, and the numbers of both ABIs are
 // refused.
 inline constexpr filtered_calls filtered[2] = {
-    {0xc000003e, ~0x40000000U, 302, {101, 310, 311, 312, 438, 521, 539, 540}, {142, 144, 314}, 141, 251},  // with x32
-    {0x40000003, ~0U, 340, {26, 347, 348, 349, 438, 438, 438, 438}, {154, 156, 351}, 97, 289},             // i386
+    {0xc000003e,
+     ~0x40000000U,
+     302,
+     160,
+     {101, 310, 311, 312, 438, 521, 539, 540},
+     {142, 144, 314},
+     141,
+     251},                                                                                          // with x32
+    {0x40000003, ~0U, 340, 75, {26, 347, 348, 349, 438, 438, 438, 438}, {154, 156, 351}, 97, 289},  // i386
 };
 #else
 inline constexpr filtered_calls filtered[2] = {
-    {0xc00000b7, ~0U, 261, {117, 270, 271, 272, 438, 438, 438, 438}, {118, 119, 274}, 140, 30},  // aarch64
-    {0x40000028, ~0U, 369, {26, 376, 377, 378, 438, 438, 438, 438}, {154, 156, 380}, 97, 314},   // 32-bit Arm
+    {0xc00000b7, ~0U, 261, 164, {117, 270, 271, 272, 438, 438, 438, 438}, {118, 119, 274}, 140, 30},  // aarch64
+    {0x40000028, ~0U, 369, 75, {26, 376, 377, 378, 438, 438, 438, 438}, {154, 156, 380}, 97, 314},    // 32-bit Arm
 };
 #endif
 
@@ -92,18 +100,24 @@ inline constexpr filtered_calls filtered[2] = {
 /// process's own number is refused, and so are groups of processes and all processes of a user. The processors on which
 /// others run can be changed, because thread libraries set those of their new threads. All ABIs of x86-64 and aarch64
 /// machines are listed. A call of any other ABI kills the process.
+///
+/// A change of the process's own limit of core files has no effect: with a soft limit of 0 in place of 1, the kernel
+/// would run the core handler of the host. Programs set this limit to 0 and expect that it works, so the call succeeds.
+/// If it also asks for the old limit, which a filter cannot write, it fails with EPERM.
 struct filter_text {
-  filter_step steps[64];
+  filter_step steps[80];
   u16 size;
   u16 on_tracing;
 
-  static constexpr u32 allow = 0x7fff0000, refuse = 0x00050000 | EPERM, kill = 0x80000000;
+  static constexpr u32 allow = 0x7fff0000, refuse = 0x00050000 | EPERM, ignore = 0x00050000, kill = 0x80000000;
 
   constexpr filter_text() : steps{}, size(0), on_tracing(0) {
     constexpr u16 load = 0x20, equal = 0x15, mask = 0x54, answer = 0x06;
+    constexpr u32 rlimit_core = 4;
     // Placeholders for jumps beyond the current block. They are replaced at the end.
     constexpr u8 to_limits = 250, to_tracing = 251, to_allow = 252, to_refuse = 253, to_kill = 254, to_next_abi = 255;
     constexpr u8 to_schedule = 247, to_priority = 248, to_io_priority = 249;
+    constexpr u8 to_own_limits = 244, to_core_limit = 245, to_ignore = 246;
     u16 abi_at[2] = {};
     add(load, 4);  // loads seccomp_data::arch
     for (int i = 0; i < 2; ++i) {
@@ -113,6 +127,7 @@ struct filter_text {
       add(load, 0);  // loads seccomp_data::nr
       add(mask, calls.mask);
       add(equal, calls.set_limits, to_limits, 0);
+      add(equal, calls.set_own_limits, to_own_limits, 0);
       for (int k = 0; k < 8; ++k) {
         bool repeated = false;
         for (int j = 0; j < k; ++j) repeated = repeated || calls.tracing[j] == calls.tracing[k];
@@ -125,11 +140,25 @@ struct filter_text {
     }
     const u16 limits_at = size;
     add(load, 16);  // loads the first argument: the process whose limits are changed
-    add(equal, 0, to_allow, 0);
+    add(equal, 0, to_core_limit, 0);
     add(load, 32);  // loads the third argument, first its low half: the new limits, or null
     add(equal, 0, 0, to_refuse);
     add(load, 36);
     add(equal, 0, to_allow, to_refuse);
+    const u16 own_limits_at = size;
+    add(load, 16);  // loads the first argument: the limit
+    add(equal, rlimit_core, to_ignore, to_allow);
+    const u16 core_limit_at = size;
+    add(load, 24);  // loads the second argument: the limit
+    add(equal, rlimit_core, 0, to_allow);
+    add(load, 32);  // the new limits
+    add(equal, 0, 0, 2);
+    add(load, 36);
+    add(equal, 0, to_allow, 0);
+    add(load, 40);  // loads the fourth argument: the place for the old limits, or null
+    add(equal, 0, 0, to_refuse);
+    add(load, 44);
+    add(equal, 0, to_ignore, to_refuse);
     const u16 priority_at = size;
     add(load, 16);                // loads the first argument: what the second argument names
     add(equal, 0, 2, to_refuse);  // PRIO_PROCESS
@@ -145,6 +174,8 @@ struct filter_text {
     add(answer, refuse);
     on_tracing = size;
     add(answer, refuse);
+    const u16 ignore_at = size;
+    add(answer, ignore);
     const u16 allow_at = size;
     add(answer, allow);
     const u16 kill_at = size;
@@ -154,6 +185,9 @@ struct filter_text {
         u16 at = 0;
         switch (*target) {
           case to_limits: at = limits_at; break;
+          case to_own_limits: at = own_limits_at; break;
+          case to_core_limit: at = core_limit_at; break;
+          case to_ignore: at = ignore_at; break;
           case to_schedule: at = schedule_at; break;
           case to_priority: at = priority_at; break;
           case to_io_priority: at = io_priority_at; break;
