@@ -4,7 +4,7 @@
 // client. The measurements are interleaved. Needs a cluster (tests/kubernetes/cluster.sh) and a Python with the package
 // `kubernetes`: kubernetes_bench [ROUNDS [PYTHON [PHASES]]].
 // ROUNDS is the number of measurements per row (default 50), PYTHON the interpreter (default python3), PHASES the
-// phases to run (default 1234).
+// phases to run (default 12345).
 #include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
@@ -12,6 +12,7 @@
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 
+#include "../support/hand_out.hpp"
 #include "../support/peer.hpp"
 #include "../support/table.hpp"
 
@@ -275,7 +276,7 @@ awaitable<void> transfers(std::shared_ptr<cluster_api> api, int rounds) {
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 50;
   const std::string python_path = count > 2 ? arguments[2] : "python3";
-  const std::string_view phases = count > 3 ? arguments[3] : "1234";
+  const std::string_view phases = count > 3 ? arguments[3] : "12345";
   if (std::getenv("COFFERDAM_TEST_KUBECONFIG") == nullptr) {
     std::printf("not run: COFFERDAM_TEST_KUBECONFIG names no cluster (tests/kubernetes/cluster.sh starts one)\n");
     return 0;
@@ -292,6 +293,7 @@ int main(int count, char** arguments) {
         if (has('2')) co_await many(python, api, rounds);
         if (has('3')) co_await lives(api, rounds);
         if (has('4')) co_await transfers(api, rounds);
+        if (has('5')) co_await cofferdam_bench::compare_hand_out(rounds, recipe(), "kubernetes");
         co_await api->close();
       },
       [&](std::exception_ptr failure) {

@@ -12,20 +12,17 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/pool.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/seccomp_program.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
 
+#include "../support/hand_out.hpp"
 #include "../support/table.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -126,20 +123,6 @@ awaitable<std::chrono::nanoseconds> timed_run(E& env, command c) {
   co_return took;
 }
 
-template <class P>
-awaitable<std::chrono::nanoseconds> timed_open(const P& recipe) {
-  const auto before = std::chrono::steady_clock::now();
-  auto env = co_await recipe.open();
-  const auto took = std::chrono::steady_clock::now() - before;
-  co_await env.close();
-  co_return took;
-}
-
-awaitable<void> pause() {
-  asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(1));
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
 /// Returns the recipe of the container, if there is a daemon with the image.
 awaitable<std::optional<docker::provider>> containers() {
   const char* const image = std::getenv("COFFERDAM_BENCH_IMAGE");
@@ -164,7 +147,7 @@ awaitable<void> compare_open(int rounds, const std::optional<docker::provider>& 
   first.emplace_back("bubblewrap with the same arguments, running true");
   first.emplace_back("jail().open(), the first in this process: the full proof");
   first[0].add(timed([&] { bare.run(); }));
-  const std::chrono::nanoseconds proven = co_await timed_open(walls);
+  const std::chrono::nanoseconds proven = co_await cofferdam_bench::timed_open(walls);
   first[1].add(proven);
   cofferdam_bench::print("The first environment", first);
 
@@ -176,42 +159,18 @@ awaitable<void> compare_open(int rounds, const std::optional<docker::provider>& 
   for (int i = -5; i < rounds; ++i) {
     std::vector<std::chrono::nanoseconds> times;
     times.push_back(timed([&] { bare.run(); }));
-    const std::chrono::nanoseconds by_jail = co_await timed_open(walls);
+    const std::chrono::nanoseconds by_jail = co_await cofferdam_bench::timed_open(walls);
     times.push_back(by_jail);
-    const std::chrono::nanoseconds by_local = co_await timed_open(none);
+    const std::chrono::nanoseconds by_local = co_await cofferdam_bench::timed_open(none);
     times.push_back(by_local);
     if (container && i % 20 == 0) {
-      const std::chrono::nanoseconds by_docker = co_await timed_open(*container);
+      const std::chrono::nanoseconds by_docker = co_await cofferdam_bench::timed_open(*container);
       times.push_back(by_docker);
     }
     if (i < 0) continue;  // warm-up
     for (std::size_t k = 0; k < times.size(); ++k) rows[k].add(times[k]);
   }
   cofferdam_bench::print("Opening an environment, interleaved", rows);
-}
-
-/// Compares `open()` of a backend with the hand-out of a pool that is full.
-/// \param name  the backend, as the rows show it.
-template <class Provider>
-awaitable<void> compare_hand_out(int rounds, const Provider& recipe, std::string name) {
-  constexpr std::size_t size = 4;
-  std::vector<row> rows;
-  rows.emplace_back("pool(" + name + ", 4).provider().open()");
-  rows.emplace_back(name + ".open()");
-  const auto pooled = pool(recipe, size);
-  auto opened = co_await pooled.open();
-  const auto ready = opened.provider();
-  for (int i = -3; i < rounds; ++i) {
-    while (opened.counts().idle() < size) co_await pause();
-    co_await pause();
-    const std::chrono::nanoseconds by_pool = co_await timed_open(ready);
-    const std::chrono::nanoseconds by_backend = co_await timed_open(recipe);
-    if (i < 0) continue;  // warm-up
-    rows[0].add(by_pool);
-    rows[1].add(by_backend);
-  }
-  co_await opened.close();
-  cofferdam_bench::print("A hand-out of a pool, interleaved", rows);
 }
 
 awaitable<void> compare_commands(int rounds, const std::optional<docker::provider>& container) {
@@ -261,8 +220,9 @@ int main(int count, char** arguments) {
       [&]() -> awaitable<void> {
         const std::optional<docker::provider> container = co_await containers();
         co_await compare_open(rounds, container);
-        co_await compare_hand_out(rounds, jail(), "jail()");
-        if (container) co_await compare_hand_out(std::max(10, rounds / 10), *container, "docker::from_image(...)");
+        co_await cofferdam_bench::compare_hand_out(rounds, jail(), "jail()");
+        if (container)
+          co_await cofferdam_bench::compare_hand_out(std::max(10, rounds / 10), *container, "docker::from_image(...)");
         co_await compare_commands(rounds, container);
       },
       [&](std::exception_ptr failure) {

@@ -94,6 +94,14 @@ std::size_t parse_count(const std::string& text, const char* name, std::size_t l
   return number;
 }
 
+double parse_cpus(const std::string& text) {
+  double number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size() || !(number >= 0.01) || !(number <= 1024))
+    refuse("--cpus needs a number from 0.01 to 1024, such as 1 or 0.5, not \"" + one_line(text, 60) + "\"");
+  return number;
+}
+
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -122,6 +130,7 @@ copy_option parse_copy(const std::string& text, const char* name) {
 struct raw_place {
   std::string provider = "jail";
   std::string memory;
+  std::string cpus;
   std::string workspace;
   std::vector<std::string> network;
 };
@@ -178,6 +187,11 @@ void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
       (has_pyodide ? "; pyodide: of the WebAssembly of each Python interpreter (its process may use 320m more)" : "") +
       ". Not for the others.";
   add_one(app, "--memory", raw.memory, "SIZE", where_commands_run, memory.c_str());
+  add_one(
+      app, "--cpus", raw.cpus, "N", where_commands_run,
+      "Limits processors: 1.5 is 1.5 seconds of processor time in each second. jail: of all processes; needs control "
+      "groups. docker: of the container; the default is 2. kubernetes: of the pod, which also reserves them; the "
+      "default is 1. Not for the others.");
   const std::string network =
       std::string(
           "Chooses the network. jail: none (the default), or host, the network of this machine with its own "
@@ -204,6 +218,7 @@ place_options place_of(const raw_place& raw, bool has_pyodide) {
   place.provider = name.kind();
   place.image = name.value_or("");
   if (!raw.memory.empty()) place.memory = parse_size(raw.memory);
+  if (!raw.cpus.empty()) place.cpus = parse_cpus(raw.cpus);
   place.workspace = raw.workspace;
   place.network = raw.network;
   return place;
@@ -709,10 +724,12 @@ subcommand describe_serve(raw_serve& raw) {
   add_one(
       app, "--provider", raw.place.provider, "SPEC", where_commands_run,
       "jail (the default): walls of this machine's kernel, no network. docker[:IMAGE]: a container for each sandbox "
-      "(debian:stable-slim). local: folders of this machine, without isolation; needs --allow-host-paths.");
-  add_one(
-      app, "--memory", raw.place.memory, "SIZE", where_commands_run,
-      "Limits the memory of each sandbox, as in 512m or 2g; a number without a unit is bytes. For jail and docker.");
+      "(debian:stable-slim). kubernetes[:IMAGE]: a pod for each. local: folders of this machine, without isolation; "
+      "needs --allow-host-paths.");
+  add_one(app, "--memory", raw.place.memory, "SIZE", where_commands_run,
+          "Limits the memory of each sandbox, as in 512m or 2g; a number without a unit is bytes. Not for local.");
+  add_one(app, "--cpus", raw.place.cpus, "N", where_commands_run,
+          "Limits the processors of each sandbox: 1.5 is 1.5 seconds of processor time in each second. Not for local.");
   add_flag(app, "--allow-host-paths", raw.allow_host_paths, where_commands_run,
            "Confirms that with --provider local, absolute paths in commands are paths of this machine.");
   add_pool(app, raw.pool,

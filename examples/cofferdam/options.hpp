@@ -33,6 +33,7 @@ struct place_options {
   std::string image;              ///< the part of --provider after the colon
   std::string workspace;
   std::optional<std::uint64_t> memory;
+  std::optional<double> cpus;
   std::vector<std::string> network;
 };
 

@@ -39,6 +39,7 @@ any_provider make_jail(const place_options& options) {
       "    --provider docker:IMAGE   a container; needs a Docker daemon\n"
       "    --provider local          no wall: commands have all rights of your user. For code that you trust");
   if (options.memory) recipe.memory(*options.memory);
+  if (options.cpus) recipe.cpus(*options.cpus);
   const std::string network = options.network.empty() ? "none" : options.network.back();
   if (network != "none" && network != "host") refuse("jail: --network is none or host");
   if (network == "host") recipe.network(network_policy::host);
@@ -47,8 +48,8 @@ any_provider make_jail(const place_options& options) {
 }
 
 any_provider make_local(const place_options& options) {
-  if (options.memory || !options.network.empty())
-    refuse("local supports neither --memory nor --network, because it does not isolate; use jail or docker");
+  if (options.memory || options.cpus || !options.network.empty())
+    refuse("local does not support --memory, --cpus and --network, because it does not isolate; use jail or docker");
   // `local` warns that it does not isolate. The manual has already warned the user of --provider.
   if (options.workspace.empty()) return any_provider(local().without_warning());
   return any_provider(local().without_warning().workspace(options.workspace));
@@ -89,6 +90,7 @@ class image_progress {
 any_provider make_docker(const place_options& options, progress* shown, image_pull pull) {
   docker::container_options container;
   if (options.memory) container.memory(*options.memory);
+  if (options.cpus) container.cpus(*options.cpus);
   if (pull == image_pull::never) container.pull(docker::pull_policy::never);
   for (const std::string& name : options.network) container.network(name);
   if (!options.workspace.empty()) container.add(docker::mount::bind(absolute(options.workspace), "/workspace"));
@@ -111,6 +113,7 @@ any_provider make_kubernetes(const place_options& options, image_pull pull) {
   if (network != "none" && network != "cluster") refuse("kubernetes: --network must be none or cluster");
   kubernetes::pod_options pod;
   if (options.memory) pod.memory(*options.memory);
+  if (options.cpus) pod.cpus(*options.cpus);
   if (network == "cluster") pod.network(kubernetes::pod_network::cluster);
   if (pull == image_pull::never) pod.pull(kubernetes::pull_policy::never);
   kubernetes::provider recipe = kubernetes::from_image(options.image.empty() ? "python:3.12-slim" : options.image);
@@ -126,7 +129,8 @@ std::string_view variable(const char* name) {
 any_provider make_e2b(const place_options& options) {
   if (variable("E2B_API_KEY").empty() && variable("E2B_DEBUG") != "true")
     refuse("e2b needs an API key in the environment variable E2B_API_KEY; create a key in the service's dashboard");
-  if (options.memory || !options.workspace.empty()) refuse("e2b supports neither --memory nor --workspace");
+  if (options.memory || options.cpus || !options.workspace.empty())
+    refuse("e2b does not support --memory, --cpus and --workspace; the template has them");
   const std::string network = options.network.empty() ? "on" : options.network.back();
   if (network != "none" && network != "on") refuse("e2b: --network must be none or on");
   e2b::provider recipe = options.image.empty() ? e2b::from_template() : e2b::from_template(options.image);
@@ -135,8 +139,8 @@ any_provider make_e2b(const place_options& options) {
 }
 
 any_provider make_ssh(const place_options& options) {
-  if (options.memory || !options.network.empty())
-    refuse("ssh supports neither --memory nor --network, because it does not isolate");
+  if (options.memory || options.cpus || !options.network.empty())
+    refuse("ssh does not support --memory, --cpus and --network, because it does not isolate");
   if (options.image.empty()) refuse("--provider ssh needs a host, as in ssh:HOST");
   over recipe = over_ssh(options.image);
   if (!options.workspace.empty()) recipe.workspace(options.workspace);

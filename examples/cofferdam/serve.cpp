@@ -139,21 +139,25 @@ awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen
     docker::container_options containers;
     containers.working_directory("/home/user");
     if (place.memory) containers.memory(*place.memory);
+    if (place.cpus) containers.cpus(*place.cpus);
     return gateway.serve(docker::from_image(image).options(std::move(containers)), chosen.pool);
   }
   if (place.provider == "kubernetes") {
     kubernetes::pod_options pod;
     pod.working_directory("/home/user");
     if (place.memory) pod.memory(*place.memory);
+    if (place.cpus) pod.cpus(*place.cpus);
     return gateway.serve(kubernetes::from_image(image).options(std::move(pod)), chosen.pool);
   }
   if (place.provider == "local") {
-    if (place.memory) refuse("local does not support --memory, because it does not isolate; use jail or docker");
+    if (place.memory || place.cpus)
+      refuse("local does not support --memory and --cpus, because it does not isolate; use jail or docker");
     return gateway.serve(local().without_warning(), chosen.pool);
   }
   if (place.provider != "jail") refuse("serve does not support --provider " + place.provider);
   jail walls;
   if (place.memory) walls.memory(*place.memory);
+  if (place.cpus) walls.cpus(*place.cpus);
   walls.workspace_path("/home/user")
       .alternatives(
           "Or serve another kind of place:\n"

@@ -37,7 +37,8 @@ TEST(MakeRunner, an_unknown_name_is_an_error_that_lists_the_known_ones) {
   for (const char* const name : {"", "Host", "podman", "host "}) {
     EXPECT_EQ(cofferdam_test::code_of([&] { make_runner(name); }), exec_errc::invalid_argument);
     const std::string sentence = cofferdam_test::sentence_of([&] { make_runner(name); });
-    for (const char* const known : {"sandbox", "jail", "host", "local", "docker", "e2b", "pyodide"})
+    for (const char* const known :
+         {"sandbox", "jail", "host", "local", "docker", "kubernetes", "e2b", "ssh:HOST", "pyodide"})
       EXPECT_NE(sentence.find(known), std::string::npos) << sentence;
   }
 }
@@ -45,7 +46,8 @@ TEST(MakeRunner, an_unknown_name_is_an_error_that_lists_the_known_ones) {
 TEST(MakeRunner, a_name_opens_nothing_and_options_of_others_do_not_matter) {
   const runner_options options =
       quiet_host().docker(docker::from_image("no-such-image")).python(python().timeout(std::chrono::seconds(20)));
-  for (const std::string name : {"sandbox", "jail", "host", "local", "docker", "e2b", "pyodide"})
+  for (const std::string name :
+       {"sandbox", "jail", "host", "local", "docker", "kubernetes", "e2b", "ssh:nowhere", "pyodide"})
     make_runner(name, options);
 }
 

@@ -305,6 +305,13 @@ def on_jail_memory_is_limited(place):
     check(status in (1, 137) and out == b"", "MemoryError, or the end by the kernel", status, out)
 
 
+def on_jail_processors_are_limited(place):
+    code = "import time; a = time.monotonic()\nwhile time.monotonic() < a + 1: pass\nprint(time.process_time() < 0.6)"
+    status, out, err = place.run("--cpus", "0.3", "--", "python3", "-c", code)
+    check((status, out) == (0, b"True\n") or (status == 125 and b"control group" in err), status, out, err)
+    equal(place.run("--", "python3", "-c", "print(1)")[:2], (0, b"1\n"))
+
+
 def test_run_refuses_what_is_not_allowed(place):
     equal(place.run("--allow", "echo [a-z]+", "--allow", "true", "--", "echo", "abc")[:2], (0, b"abc\n"))
     status, out, err = place.run("--allow", "echo [a-z]+", "--", "echo", "abc", "1")
@@ -699,7 +706,7 @@ def test_agent_works_on_a_file(place):
 
 def once_bad_options_are_failures_of_the_program():
     place = Place("local", ["--provider", "local"])
-    for words in ([], ["--timeout", "soon", "true"], ["--memory", "much", "true"], ["--provider", "nowhere", "true"],
+    for words in ([], ["--timeout", "soon", "true"], ["--memory", "much", "true"], ["--cpus", "0", "true"], ["--cpus", "1x", "true"], ["--provider", "nowhere", "true"],
                   ["--input", "a:", "true"], ["-c", "true", "true"], ["--network", "host", "true"]):
         status, out, err = place.run(*words)
         equal((status, out), (125, b""), words)
@@ -818,13 +825,13 @@ def once_the_help_lists_all_and_fits_the_screen():
 
 
 def once_an_option_has_one_spelling():
-    work = {"--provider", "--memory", "--network", "--workspace", "--input", "--output", "--timeout", "--env", "--workdir", "--quiet"}
+    work = {"--provider", "--memory", "--cpus", "--network", "--workspace", "--input", "--output", "--timeout", "--env", "--workdir", "--quiet"}
     for subcommand in ("run", "shell", "python"):
         check(work <= options_of(subcommand), subcommand, work - options_of(subcommand))
     for subcommand in ("mcp", "doctor", "agent"):
-        check({"--provider", "--memory", "--network", "--workspace"} <= options_of(subcommand), subcommand)
+        check({"--provider", "--memory", "--cpus", "--network", "--workspace"} <= options_of(subcommand), subcommand)
     for subcommand in ("mcp", "serve"):
-        check({"--provider", "--memory", "--pool"} <= options_of(subcommand), subcommand)
+        check({"--provider", "--memory", "--cpus", "--pool"} <= options_of(subcommand), subcommand)
 
 
 def once_the_manual_has_every_option():

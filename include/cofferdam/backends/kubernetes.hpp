@@ -120,7 +120,7 @@ class environment {
 /// `open()` makes a new pod.
 ///
 /// The defaults are restrictive: no network, no capabilities, no new privileges, a read-only image, no token for the
-/// API server, 1 GiB of memory and 2 CPUs. Commands run as a user other than root. `pod_options` changes these
+/// API server, 1 GiB of memory and one CPU. Commands run as a user other than root. `pod_options` changes these
 /// settings. Before any command runs, the library compares the pod that the API server has admitted with the requested
 /// one. Every result reports the walls in `isolation()`. For a pod without a network, `open()` tries a connection that
 /// must fail, because a NetworkPolicy has no effect in clusters without a network plugin that enforces it.

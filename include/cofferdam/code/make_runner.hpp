@@ -8,6 +8,7 @@
 #include <cofferdam/backends/docker.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
@@ -48,6 +49,12 @@ class runner_options {
     docker_.emplace(std::move(recipe));
     return *this;
   }
+  /// Sets the recipe of the environment for `make_runner("kubernetes")`. Default:
+  /// `kubernetes::from_image("python:3.12")`.
+  runner_options& kubernetes(cofferdam::kubernetes::provider recipe) {
+    kubernetes_.emplace(std::move(recipe));
+    return *this;
+  }
   /// Sets the recipe of the environment for `make_runner("e2b")`. Default: `e2b::from_template()`.
   runner_options& e2b(cofferdam::e2b::provider recipe) {
     e2b_.emplace(std::move(recipe));
@@ -66,16 +73,21 @@ class runner_options {
   cofferdam::docker::provider docker() const {
     return docker_ ? *docker_ : cofferdam::docker::from_image("python:3.12");
   }
+  cofferdam::kubernetes::provider kubernetes() const {
+    return kubernetes_ ? *kubernetes_ : cofferdam::kubernetes::from_image("python:3.12");
+  }
   cofferdam::e2b::provider e2b() const { return e2b_ ? *e2b_ : cofferdam::e2b::from_template(); }
 
  private:
   cofferdam::python python_;
   local host_;
   cofferdam::jail jail_ = cofferdam::jail().alternatives(
-      "Or choose another runner: docker, e2b, pyodide, or host, which isolates nothing and is for code that you "
+      "Or choose another runner: docker, kubernetes, e2b, pyodide, or host, which isolates nothing and is for code "
+      "that you "
       "trust.");
   cofferdam::pyodide pyodide_;
   std::optional<cofferdam::docker::provider> docker_;
+  std::optional<cofferdam::kubernetes::provider> kubernetes_;
   std::optional<cofferdam::e2b::provider> e2b_;
 };
 
@@ -95,7 +107,9 @@ any_runner_provider runner_by_name(std::string_view runner_name, runner_options 
 /// | "sandbox", "jail" | this machine, isolated by Linux namespaces and seccomp; bubblewrap must be installed |
 /// | "host", "local" | this machine, without isolation |
 /// | "docker" | a container of the image python:3.12, unless `runner_options::docker` sets another recipe |
+/// | "kubernetes" | a pod of the image python:3.12, unless `runner_options::kubernetes` sets another recipe |
 /// | "e2b" | a virtual machine of E2B |
+/// | "ssh:HOST" | another machine, as the user of the login, without isolation |
 /// | "pyodide" | WebAssembly, in Deno |
 ///
 /// \param name  one of these names, case-sensitive.

@@ -162,7 +162,9 @@ class command_policy {
       }
       shown += pattern_text;
     }
-    if (!patterns_.empty()) advice += " Allowed are commands that one of these regular expressions matches: " + shown;
+    const char* const how = as_prefix_ ? "matches at their beginning" : "matches as a whole";
+    if (!patterns_.empty())
+      advice += std::string(" Allowed are commands that one of these regular expressions ") + how + ": " + shown;
     if (canonical.find('\n') == std::string_view::npos) return advice + longer_command_advice(canonical);
     advice += " An argument contains a line break, which most patterns do not admit: put such text into a file.";
     for (const command_pattern& each : patterns_) {

@@ -42,7 +42,7 @@ json::object admitted(json::object pod) {
   json::object& container = whole.at("spec").at("containers").at(0).as_object();
   container["terminationMessagePath"] = "/dev/termination-log";
   container["resources"].at("limits").as_object() =
-      json::parse(R"({"cpu": "2", "memory": "1Gi", "ephemeral-storage": "1Gi"})").as_object();
+      json::parse(R"({"cpu": "1", "memory": "1Gi", "ephemeral-storage": "1Gi"})").as_object();
   container.erase("args");
   whole.at("spec").as_object().erase("shareProcessNamespace");
   return whole.as_object();
@@ -57,7 +57,7 @@ TEST(PodCheck, a_pod_with_only_the_servers_defaults_has_all_walls) {
             "no capabilities, no new privileges, the runtime's filter");
   EXPECT_EQ(check.isolation().of(isolation_kind::files), "the image's files, read-only");
   EXPECT_EQ(check.isolation().of(isolation_kind::process_tree), "all of the pod");
-  EXPECT_EQ(check.isolation().of(isolation_kind::processor_time), "limit of 2000m of a CPU");
+  EXPECT_EQ(check.isolation().of(isolation_kind::processor_time), "limit of 1000m of a CPU");
   EXPECT_EQ(check.isolation().of(isolation_kind::network), "none");
 }
 

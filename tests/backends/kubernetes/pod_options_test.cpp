@@ -121,8 +121,8 @@ TEST(PodRequest, the_default_pod_is_this_one) {
           "seccompProfile": {"type": "RuntimeDefault"}, "allowPrivilegeEscalation": false, "privileged": false,
           "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]}},
         "resources": {
-          "limits": {"cpu": "2000m", "memory": "1073741824", "ephemeral-storage": "1073741824"},
-          "requests": {"cpu": "2000m", "memory": "1073741824", "ephemeral-storage": "1073741824"}},
+          "limits": {"cpu": "1000m", "memory": "1073741824", "ephemeral-storage": "1073741824"},
+          "requests": {"cpu": "1000m", "memory": "1073741824", "ephemeral-storage": "1073741824"}},
         "volumeMounts": [
           {"name": "cofferdam-programs", "mountPath": "/.cofferdam", "readOnly": true},
           {"name": "workspace", "mountPath": "/workspace"}, {"name": "tmp", "mountPath": "/tmp"}]}],

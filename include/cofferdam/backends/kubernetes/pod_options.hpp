@@ -110,7 +110,7 @@ class pod_options {
   ///               them the environment.
   pod_options& memory(std::uint64_t bytes);
   /// Sets the processor time of the pod, in CPUs: both limit and reservation.
-  /// \param count  from 0.01 to 65536; rounded to thousandths. Default: 2.
+  /// \param count  from 0.01 to 65536; rounded to thousandths. Default: 1.
   pod_options& cpus(double count);
   /// Sets the limit of the node's disk space that the pod may use: both limit and reservation.
   /// \param bytes  at least 1 MiB. Default: 1 GiB.
@@ -216,7 +216,7 @@ class pod_options {
   std::map<std::string, std::string> variables_;
   bool read_only_root_ = true;
   std::uint64_t memory_ = std::uint64_t{1} << 30;
-  std::uint64_t cpu_thousandths_ = 2000;
+  std::uint64_t cpu_thousandths_ = 1000;
   std::uint64_t ephemeral_storage_ = std::uint64_t{1} << 30;
   unsigned gpus_ = 0;
   std::string gpu_resource_;

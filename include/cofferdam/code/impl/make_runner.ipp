@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/over.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/make_runner.hpp>
 #include <cofferdam/code/python.hpp>
@@ -9,6 +10,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
+#include <string>
 #include <string_view>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -20,10 +22,15 @@ COFFERDAM_DECL any_runner_provider runner_by_name(std::string_view runner_name, 
   if (runner_name == "host" || runner_name == "local")
     return any_runner_provider(any_provider(options.host()) | options.python());
   if (runner_name == "docker") return any_runner_provider(any_provider(options.docker()) | options.python());
+  if (runner_name == "kubernetes") return any_runner_provider(any_provider(options.kubernetes()) | options.python());
+  if (runner_name.starts_with("ssh:"))
+    return any_runner_provider(any_provider(over_ssh(std::string(runner_name.substr(4)))) | options.python());
   if (runner_name == "e2b") return any_runner_provider(any_provider(options.e2b()) | options.python());
   if (runner_name == "pyodide") return any_runner_provider(options.pyodide());
-  throw error(exec_errc::invalid_argument, "make_runner: unknown runner \"" + one_line(runner_name, 60) +
-                                               "\"; use sandbox (or jail), host (or local), docker, e2b or pyodide");
+  throw error(exec_errc::invalid_argument,
+              "make_runner: unknown runner \"" + one_line(runner_name, 60) +
+                  "\"; use sandbox (or jail), host (or local), docker, kubernetes, e2b, ssh:HOST or "
+                  "pyodide");
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
