@@ -46,7 +46,7 @@ TEST(PodOptions, the_defaults_are_the_narrow_ones) {
   EXPECT_EQ(options.network(), pod_network::none);
   EXPECT_EQ(options.memory(), std::uint64_t{1} << 30);
   EXPECT_EQ(options.workspace_size(), std::uint64_t{1} << 29);
-  EXPECT_EQ(options.cpu_thousandths(), 2000U);
+  EXPECT_EQ(options.cpu_thousandths(), 1000U);
   EXPECT_EQ(options.uid(), 1000U);
   EXPECT_EQ(options.hold_time(), 1min);
   EXPECT_TRUE(options.has_read_only_root());
