@@ -8,6 +8,7 @@
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
 #include <cofferdam/backends/kubernetes/detail/loss_reason.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/kubernetes/detail/warden_for_pod.hpp>
@@ -158,16 +159,6 @@ class pod_adoption {
 
   static error lost(const std::string& text, std::error_code cause = {}) {
     return error(exec_errc::provider_lost, "kubernetes: " + text, cause);
-  }
-
-  /// Returns the status of a container; null if it is not known.
-  static const boost::json::object* container_of(const boost::json::object& pod, std::string_view container) {
-    const boost::json::array* const containers =
-        cofferdam::detail::array_at(cofferdam::detail::object_at(pod, "status"), "containerStatuses");
-    if (containers == nullptr) return nullptr;
-    for (const boost::json::value& each : *containers)
-      if (cofferdam::detail::text_at(each.if_object(), "name") == container) return each.if_object();
-    return nullptr;
   }
 
   static std::int64_t restarts_of(const boost::json::object* container) {

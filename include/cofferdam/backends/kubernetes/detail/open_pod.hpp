@@ -225,10 +225,7 @@ class pod_opening {
 
   /// Returns the id of the image that a pod runs; empty if it is not known.
   static std::string image_id(const boost::json::object& pod) {
-    const boost::json::array* const all = array_at(object_at(pod, "status"), "containerStatuses");
-    for (const boost::json::value& each : all == nullptr ? boost::json::array() : *all)
-      if (text_at(each.if_object(), "name") == container_name) return std::string(text_at(each.if_object(), "imageID"));
-    return {};
+    return std::string(text_at(container_of(pod, container_name), "imageID"));
   }
 };
 

@@ -50,15 +50,27 @@ class pod_verdict {
   std::string words_;
 };
 
+/// Returns the status of a container of a pod; null if it is not known.
+/// \param pod   the object of a pod, from an answer of the API server or from a watch. The result is a part of it.
+/// \param name  the name of the container.
+inline const boost::json::object* container_of(const boost::json::object& pod, std::string_view name) {
+  const boost::json::array* const containers = array_at(object_at(pod, "status"), "containerStatuses");
+  if (containers == nullptr) return nullptr;
+  for (const boost::json::value& each : *containers)
+    if (text_at(each.if_object(), "name") == name) return each.if_object();
+  return nullptr;
+}
+
 // Judges a pod by its status.
 class pod_judge {
  public:
   explicit pod_judge(const boost::json::object& pod)
-      : metadata_(object_at(pod, "metadata")), status_(object_at(pod, "status")) {}
+      : metadata_(object_at(pod, "metadata")),
+        status_(object_at(pod, "status")),
+        container_(container_of(pod, container_name)) {}
 
   pod_verdict judge() const {
-    const boost::json::object* const container = our_container();
-    const boost::json::object* const states = object_at(container, "state");
+    const boost::json::object* const states = object_at(container_, "state");
     if (const boost::json::object* const ended = object_at(states, "terminated")) return of_end(*ended);
     const std::string_view reason = text_at(status_, "reason");
     const std::string_view phase = text_at(status_, "phase");
@@ -84,14 +96,6 @@ class pod_judge {
     std::string words(reason);
     if (!words.empty() && !message.empty()) words += ": ";
     return words.append(message);
-  }
-
-  const boost::json::object* our_container() const {
-    const boost::json::array* const all = array_at(status_, "containerStatuses");
-    if (all == nullptr) return nullptr;
-    for (const boost::json::value& each : *all)
-      if (text_at(each.if_object(), "name") == container_name) return each.if_object();
-    return nullptr;
   }
 
   const boost::json::object* condition(std::string_view type, std::string_view state) const {
@@ -151,6 +155,7 @@ class pod_judge {
 
   const boost::json::object* metadata_;
   const boost::json::object* status_;
+  const boost::json::object* container_;  // the status of the container
 };
 
 /// Returns what has happened to a pod.
