@@ -198,9 +198,9 @@ provider from_image(std::string_view name);
 /// container needs a shell (`sh`) and the usual small programs (`mkdir`, `rm`, `head`, `wc`). Commands have the user of
 /// the container, and **all its environment variables**, also those that come from Secrets.
 ///
-/// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, the environment variables, and
-/// `working_directory` (made if it is missing, never emptied; default: a new folder, removed soon after `close()`).
-/// `open_timeout` limits the time until the warden answers.
+/// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
+/// variables, and `working_directory` (made if it is missing, never emptied; default: a new folder, removed soon after
+/// `close()`). `open_timeout` limits the time until the warden answers.
 ///
 /// The isolation of the pod itself is unknown, so `isolation()` reports only the guarantees that this library adds. A
 /// process of the same user can kill the warden; on Linux 6.12 and newer, Landlock prevents this for the commands of

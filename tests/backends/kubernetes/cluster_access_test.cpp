@@ -82,6 +82,8 @@ TEST_F(ClusterAccess, an_unusable_server_is_refused_with_its_place) {
 TEST_F(ClusterAccess, an_unverified_server_is_refused_unless_asked_for) {
   configure("{server: 'https://h', insecure-skip-tls-verify: true}");
   EXPECT_EQ(code_of([&] { find(); }), exec_errc::invalid_argument);
+  const std::string sentence = sentence_of([&] { find(); });
+  EXPECT_NE(sentence.find("allow_insecure() of pod_options"), std::string::npos) << sentence;
   EXPECT_TRUE(find(cluster_choice().allow_insecure()).cluster.insecure);
   configure("{server: 'https://h'}");
   EXPECT_FALSE(find(cluster_choice().allow_insecure()).cluster.insecure);

@@ -51,6 +51,8 @@ TEST(PodOptions, the_defaults_are_the_narrow_ones) {
   EXPECT_EQ(options.hold_time(), 1min);
   EXPECT_TRUE(options.has_read_only_root());
   EXPECT_EQ(options.gpus(), 0U);
+  EXPECT_FALSE(options.allows_insecure());
+  EXPECT_TRUE(pod_options().allow_insecure().allows_insecure());
 }
 
 TEST(PodOptions, commands_never_run_as_root) {

@@ -84,6 +84,10 @@ class pod_options {
   pod_options& context(std::string_view name);
   /// Sets the namespace of the pod. It must exist. Default: the context's namespace, or `default`.
   pod_options& in_namespace(std::string_view name);
+  /// Allows a kubeconfig with `insecure-skip-tls-verify: true`. The identity of the API server is then not verified: an
+  /// attacker on the network can read the credentials, all commands and all files, and can change them. Without this
+  /// call, `open()` refuses such a kubeconfig. Clusters without that entry are verified in any case.
+  pod_options& allow_insecure();
 
   /// Sets the user and the group of the commands. Default: 1000 and 1000.
   /// \param uid  not 0: commands never run as root.
@@ -163,6 +167,8 @@ class pod_options {
   const std::string& kubeconfig() const noexcept { return kubeconfig_; }
   const std::string& context() const noexcept { return context_; }
   const std::string& in_namespace() const noexcept { return namespace_; }
+  /// Returns true if `allow_insecure()` was called.
+  bool allows_insecure() const noexcept { return allows_insecure_; }
   /// Returns the user of commands.
   std::uint32_t uid() const noexcept { return uid_; }
   /// Returns the group of commands.
@@ -207,6 +213,7 @@ class pod_options {
   std::string kubeconfig_;
   std::string context_;
   std::string namespace_;
+  bool allows_insecure_ = false;
   std::uint32_t uid_ = 1000;
   std::uint32_t gid_ = 1000;
   std::string working_directory_ = "/workspace";

@@ -210,7 +210,8 @@ class cluster_finder {
       throw error(exec_errc::invalid_argument,
                   cluster.where +
                       ": insecure-skip-tls-verify is refused, because anybody on the way could read and "
-                      "change everything; set certificate-authority, or call allow_insecure()");
+                      "change everything, the credentials included; set certificate-authority, or call "
+                      "allow_insecure() of pod_options or cluster_choice");
     if (cluster.insecure && cluster.authority.given())
       throw error(exec_errc::invalid_argument,
                   cluster.where + ": insecure-skip-tls-verify and certificate-authority exclude each other");

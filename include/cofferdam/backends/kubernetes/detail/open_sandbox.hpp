@@ -27,6 +27,7 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
   choice.kubeconfig(settings->options.kubeconfig());
   choice.context(settings->options.context());
   choice.namespace_name(settings->options.in_namespace());
+  if (settings->options.allows_insecure()) choice.allow_insecure();
   cluster_access access = find_cluster(kube_surroundings::of_this_process(), choice);
   const auto api = std::make_shared<cluster_api>(executor, std::move(access));
   const auto opened = std::make_shared<sandbox>(api);

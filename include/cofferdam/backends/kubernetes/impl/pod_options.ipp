@@ -87,6 +87,11 @@ COFFERDAM_DECL pod_options& pod_options::in_namespace(std::string_view name) {
   return *this;
 }
 
+COFFERDAM_DECL pod_options& pod_options::allow_insecure() {
+  allows_insecure_ = true;
+  return *this;
+}
+
 COFFERDAM_DECL pod_options& pod_options::user(std::uint32_t uid, std::uint32_t gid) {
   constexpr std::uint32_t most = 0x7fffffff;  // the API's own limit
   if (uid == 0 || uid > most) throw detail::bad_option("user: the user id must be from 1 to 2147483647");
