@@ -10,6 +10,7 @@
 #
 #   cofferdam-test/pause:1    what containerd runs to hold the namespaces of a pod
 #   cofferdam-test/busybox:1  static busybox with links for all its commands; users root and `user` (1000)
+#   cofferdam-test/bare:1     only the file of busybox, so that there is no `sh`
 #   cofferdam-test/debian:1   Debian 12 with python3, procps and bash; user `user` (1000)
 
 set -euo pipefail
@@ -54,11 +55,15 @@ import() {  # import NAME LAYER WORD...
 names=$(ctr images list -q)
 is_made() { [ "$(cat "$folder/images-recipe" 2>/dev/null)" = "$recipe" ] && grep -qx "docker.io/cofferdam-test/$1:1" <<<"$names"; }
 
-if ! is_made busybox || ! is_made pause; then
+if ! is_made busybox || ! is_made pause || ! is_made bare; then
   busybox_root "$work/busybox"
   pack "$work/busybox" "$work/busybox.tar"
   import busybox "$work/busybox.tar" /bin/sh
   import pause "$work/busybox.tar" /bin/busybox sleep 2000000000
+  mkdir -p "$work/bare/bin"
+  cp "$busybox" "$work/bare/bin/busybox"
+  pack "$work/bare" "$work/bare.tar"
+  import bare "$work/bare.tar" /bin/busybox sleep 2000000000
 fi
 if ! is_made debian; then
   archive=$("$here/../docker/debian_archive.sh" "$folder")

@@ -8,13 +8,21 @@
 #include <cofferdam/core/asio.hpp>
 
 #include "support/require.hpp"
+#include "support/run.hpp"
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
 
 namespace cofferdam_test {
 
@@ -56,10 +64,59 @@ inline std::string verified_fields() {
 }
 
 /// Returns a client of the API server, for the admin. The caller closes it.
-inline cofferdam::awaitable<std::shared_ptr<cofferdam::kubernetes::detail::cluster_api>> open_api() {
+/// \param space  the namespace; empty for the default one.
+inline cofferdam::awaitable<std::shared_ptr<cofferdam::kubernetes::detail::cluster_api>> open_api(
+    std::string space = {}) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  co_return std::make_shared<cofferdam::kubernetes::detail::cluster_api>(executor, admin_access());
+  cofferdam::kubernetes::detail::cluster_access access = admin_access();
+  if (!space.empty()) access.namespace_name = space;
+  co_return std::make_shared<cofferdam::kubernetes::detail::cluster_api>(executor, std::move(access));
 }
+
+/// A namespace for one test. The destructor removes it with its objects.
+class scratch_namespace {
+ public:
+  scratch_namespace() {
+    static int count = 0;
+    name_ = "scratch-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+    run([&]() -> cofferdam::awaitable<void> {
+      const auto api = co_await open_api();
+      const std::string body = R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ")" + name_ + R"("}})";
+      co_await api->ask("POST", "/api/v1/namespaces", body, "create a namespace", std::vector<int>());
+      co_await api->close();
+    });
+  }
+  scratch_namespace(const scratch_namespace&) = delete;
+  scratch_namespace& operator=(const scratch_namespace&) = delete;
+  ~scratch_namespace() {
+    try {
+      run([&]() -> cofferdam::awaitable<void> { co_await remove(); });
+    } catch (const std::exception& failure) {
+      ADD_FAILURE() << "the namespace " << name_ << " is left: " << failure.what();
+    }
+  }
+
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  cofferdam::awaitable<void> remove() {
+    const auto api = co_await open_api(name_);
+    const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
+    for (const std::string& path : {api->path("pods") + "?gracePeriodSeconds=0", api->path("configmaps"),
+                                    api->path("networkpolicies", "/apis/networking.k8s.io/v1"),
+                                    api->path("rolebindings", rbac), api->path("roles", rbac)})
+      co_await api->ask("DELETE", path, std::string(), "empty a namespace", std::vector<int>());
+    const std::string own = "/api/v1/namespaces/" + name_;
+    co_await api->ask("DELETE", own, std::string(), "delete a namespace", std::vector<int>());
+    // The test cluster has no controller that finishes the deletion.
+    const std::string body = R"({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ")" + name_ +
+                             R"("}, "spec": {"finalizers": []}})";
+    co_await api->ask("PUT", own + "/finalize", body, "finish the deletion of a namespace", std::vector<int>());
+    co_await api->close();
+  }
+
+  std::string name_;
+};
 
 }  // namespace cofferdam_test
 

@@ -189,7 +189,7 @@ TEST_F(KubernetesBackend, a_user_without_rights_gets_the_words_of_the_server) {
   guest.kubeconfig(cofferdam_test::kubeconfig_of("guest.kubeconfig"));
   const error failure = failure_of(pods(guest));
   EXPECT_EQ(failure.code(), exec_errc::permission_denied) << failure.what();
-  EXPECT_NE(std::string(failure.what()).find("configmaps"), std::string::npos) << failure.what();
+  EXPECT_NE(std::string(failure.what()).find("networkpolicies"), std::string::npos) << failure.what();
 }
 
 TEST_F(KubernetesBackend, a_deleted_pod_fails_its_commands_with_the_output_so_far) {

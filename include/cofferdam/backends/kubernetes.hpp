@@ -129,6 +129,11 @@ class environment {
 /// create), configmaps (get, create), and networkpolicies (get, create). The right to list nodes is used to choose the
 /// architecture, and the right to list pods to delete pods that dead programs have left.
 ///
+/// Without the right to create ConfigMaps, the helper program comes by an exec instead. The image then needs a shell
+/// (`sh`) and the usual small programs (`sleep`, `mkdir`, `head`, `wc`, `chmod`, `uname`), and /.cofferdam is a small
+/// volume in which commands may write. The walls and the end of the pod stay the same: its first process waits for the
+/// helper program for at most the hold time, and becomes it.
+///
 /// `open()` creates two objects that stay: a ConfigMap with the helper program, and a NetworkPolicy that selects only
 /// pods of this library.
 ///
@@ -168,10 +173,11 @@ class provider {
   /// Makes a pod and returns an environment in it. Follows the pod by a watch, and throws as soon as the cluster
   /// reports a failure.
   /// \throws error{exec_errc::invalid_argument} for an invalid kubeconfig or merge patch; error{exec_errc::not_found,
-  ///     permission_denied} if the image cannot be had; error{exec_errc::permission_denied} if a right is missing or a
-  ///     policy of the cluster forbids the pod; error{exec_errc::provider_failed} if the cluster cannot be reached, if
-  ///     no node fits, if a quota is used up, or if the admitted pod differs from the requested one;
-  ///     error{exec_errc::cancelled}. After an exception, the pod is deleted.
+  ///     permission_denied} if the image cannot be had; error{exec_errc::permission_denied} if a right is missing (for
+  ///     ConfigMaps: if the image has no shell, too) or a policy of the cluster forbids the pod;
+  ///     error{exec_errc::provider_failed} if the cluster cannot be reached, if no node fits, if a quota is used up, or
+  ///     if the admitted pod differs from the requested one; error{exec_errc::cancelled}. After an exception, the pod
+  ///     is deleted.
   /// \par Cancellation  terminal: deletes the pod, then throws error{exec_errc::cancelled}.
   awaitable<environment> open() const;
 

@@ -134,6 +134,26 @@ TEST(PodCheck, each_wall_that_is_missing_is_named) {
   }
 }
 
+TEST(PodCheck, a_pod_that_waits_for_its_warden_is_checked_like_any_other) {
+  const json::object request = pod_request("x", "cofferdam-1", "", pod_options()).body();
+  const pod_check check = check_pod(request, admitted(request));
+  EXPECT_TRUE(check.missing().empty()) << check.missing().front();
+  EXPECT_EQ(check.isolation().of(isolation_kind::files), "the image's files, read-only");
+  const std::vector<std::pair<const char*, const char*>> changes{
+      {"/spec/containers/0/command/2|\"sleep 1000\"", "first process"},
+      {"/spec/volumes/0|{\"name\":\"cofferdam-programs\",\"hostPath\":{\"path\":\"/bin\"}}",
+       "\"cofferdam-programs\" is missing, or is another one"},
+      {"/spec/volumes/0/emptyDir/sizeLimit|\"1Ti\"", "\"cofferdam-programs\" is missing, or is another one"}};
+  for (const auto& [change, words] : changes) {
+    const std::string text = change;
+    const std::size_t bar = text.find('|');
+    json::value pod = admitted(request);
+    set_at(pod, text.substr(0, bar), json::parse(text.substr(bar + 1)));
+    const std::string sentence = sentence_of([&] { check_pod(request, pod.as_object()).require(); });
+    EXPECT_NE(sentence.find(words), std::string::npos) << change << ": " << sentence;
+  }
+}
+
 TEST(PodCheck, a_runtime_class_that_was_dropped_is_named) {
   const json::object request = asked(pod_options().runtime_class("gvisor"));
   json::object pod = admitted(request);

@@ -137,6 +137,22 @@ TEST(PodRequest, the_default_pod_is_this_one) {
   EXPECT_EQ(json::value(body_of(pod_options())), json::parse(text)) << json::serialize(body_of(pod_options()));
 }
 
+TEST(PodRequest, a_pod_that_waits_for_its_warden_has_a_shell_and_a_volume_in_place_of_the_map) {
+  const json::object pod = pod_request("x", "cofferdam-1", "", pod_options().hold_time(1500ms)).body();
+  const json::object& container = container_of(pod);
+  EXPECT_EQ(container.at("command").get_array().size(), 3U);
+  EXPECT_EQ(container.at("command").at(0), "sh");
+  const std::string script(container.at("command").at(2).as_string());
+  EXPECT_EQ(script, cofferdam::kubernetes::detail::waiting_script(1500ms));
+  EXPECT_NE(script.find("-lt 16 ]"), std::string::npos) << "turns of a tenth of a second: " << script;
+  EXPECT_NE(script.find("exec \"$d/warden\" hold 1500;"), std::string::npos) << script;
+  EXPECT_EQ(json::serialize(container.at("volumeMounts").at(0)),
+            R"({"name":"cofferdam-programs","mountPath":"/.cofferdam"})");
+  EXPECT_EQ(json::serialize(pod.at("spec").at("volumes").at(0)),
+            R"({"name":"cofferdam-programs","emptyDir":{"medium":"Memory","sizeLimit":"1048576"}})");
+  EXPECT_EQ(json::serialize(pod).find("configMap"), std::string::npos);
+}
+
 TEST(PodRequest, each_option_has_its_field) {
   pod_options options;
   options.user(7, 8).working_directory("/tmp").workspace(workspace_medium::disk).workspace_size(8192);

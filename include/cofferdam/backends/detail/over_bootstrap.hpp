@@ -37,8 +37,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// A file that is written and executed tests whether a folder allows both. The warden is a child of the shell, which
 /// waits for its end and removes the folder. The shell ignores the signals with which programs end their commands,
 /// because the end of the input ends the warden.
+///
+/// If the script has an argument, the warden gets it, and is not started before another process has made the file
+/// `taken` beside it. Such a process is the first one of a pod, which then runs the same warden in hold mode.
 inline constexpr std::string_view over_script =
-    "trap : HUP INT PIPE TERM; unset CDPATH; k=$((6*7)); "
+    "trap : HUP INT PIPE TERM; unset CDPATH; a=$1; k=$((6*7)); "
     "if [ -t 0 ] || [ -t 1 ]; then printf \"cofferdam $k terminal\\n\"; exit 3; fi; "
     "printf \"cofferdam $k ready %s\\n\" \"$(uname -m)\"; "
     "IFS= read -r i && IFS= read -r n && IFS= read -r f && IFS= read -r w || exit 4; "
@@ -66,7 +69,8 @@ inline constexpr std::string_view over_script =
     "fi "
     ">\"$r/warden\"; "
     "if [ \"$(($(wc -c <\"$r/warden\")))\" = \"$n\" ] && chmod 700 \"$r/warden\"; "
-    "then printf \"cofferdam $k start\\n\"; (cd / && exec \"$r/warden\"); z $?; "
+    "then if [ \"$a\" ]; then until [ -e \"$r/taken\" ]; do sleep 0.1 2>/dev/null || sleep 1 || z 8; done; fi; "
+    "printf \"cofferdam $k start\\n\"; (cd / && exec \"$r/warden\" $a); z $?; "
     "else printf \"cofferdam $k short\\n\"; z 7; fi";
 
 inline constexpr std::string_view over_mark = "cofferdam 42 ";

@@ -5,6 +5,7 @@
 #include <cofferdam/backends/detail/over_bootstrap.hpp>
 #include <cofferdam/backends/detail/warden_delivery.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/deliver_in_time.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
 #include <cofferdam/backends/kubernetes/detail/loss_reason.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
@@ -16,19 +17,15 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/warden/session.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
-#include <asio/steady_timer.hpp>
-
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,7 +66,7 @@ class pod_adoption {
     order.workspace_advice = "; name another one with pod_options::working_directory()";
     order.folder_advice = "; the pod needs a volume for it, such as an emptyDir at /tmp";
     cofferdam::detail::warden_delivery<exec_stream> delivery(stream, std::move(order));
-    const std::string first = co_await in_time(api, stream, delivery, settings->open_timeout);
+    const std::string first = co_await deliver_in_time(api, stream, delivery, settings->open_timeout);
     stream.put_back(first);
     const std::int64_t restarts = restarts_of(container_of(*pod, container));
     stream.explain_by([api, name, container, restarts] {
@@ -100,42 +97,6 @@ class pod_adoption {
     for (const boost::json::value& each : *containers)
       if (!named.empty() && text_at(each.if_object(), "name") == named) return std::string(named);
     return std::string(text_at(containers->front().if_object(), "name"));
-  }
-
-  /// Brings the warden within a time limit. Then the stream is closed, which ends the delivery.
-  static awaitable<std::string> in_time(std::shared_ptr<cluster_api> api, exec_stream& stream,
-                                        cofferdam::detail::warden_delivery<exec_stream>& delivery,
-                                        std::chrono::milliseconds limit) {
-    // The timer's handler may run after this coroutine, and then finds a null pointer.
-    class deadline {
-     public:
-      explicit deadline(exec_stream& of) : stream(std::make_shared<exec_stream*>(&of)) {}
-      deadline(const deadline&) = delete;
-      deadline& operator=(const deadline&) = delete;
-      ~deadline() { *stream = nullptr; }
-      std::shared_ptr<exec_stream*> stream;
-    };
-    const auto is_late = std::make_shared<bool>(false);
-    const deadline until(stream);
-    asio::steady_timer timer(api->executor(), limit);
-    cofferdam::detail::on_expiry(timer, [is_late, target = until.stream](std::error_code cancelled) {
-      if (cancelled || *target == nullptr) return;
-      *is_late = true;
-      (*target)->close();
-    });
-    bool reached = false;
-    std::optional<error> failure;
-    std::string first;
-    try {
-      first = co_await delivery.run(reached);
-    } catch (const error& reason) {
-      failure = reason;
-    }
-    if (!failure) co_return first;
-    if (!*is_late) throw *failure;
-    throw error(exec_errc::provider_failed, std::string("kubernetes: the pod did not ") +
-                                                (reached ? "take the warden" : "start a shell") + " within " +
-                                                std::to_string(limit.count()) + " ms (open_timeout())");
   }
 
   /// Returns why the connection to the pod is lost; no value if the pod shows no reason.

@@ -2,10 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/over_bootstrap.hpp>
+#include <cofferdam/backends/detail/warden_delivery.hpp>
 #include <cofferdam/backends/kubernetes/detail/api_error.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/deliver_in_time.hpp>
 #include <cofferdam/backends/kubernetes/detail/ended_pods.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
+#include <cofferdam/backends/kubernetes/detail/names.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
@@ -37,6 +41,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,9 +61,14 @@ class pod_opening {
   static awaitable<void> run(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings) {
     const auto until = owned_pod::clock::now() + settings->open_timeout;
     const std::shared_ptr<cluster_api> api = into->api();
-    co_await ensure_wardens(api);
+    const std::optional<error> no_map = co_await ensure_wardens(api);
     if (settings->options.network() == pod_network::none) co_await ensure_network_policy(api);
-    std::vector<choice> choices = co_await architectures(api, settings->options);
+    std::vector<choice> choices;
+    if (no_map) {
+      choices.emplace_back("", "");  // the pod itself shows its architecture
+    } else {
+      choices = co_await architectures(api, settings->options);
+    }
     for (std::size_t i = 0;; ++i) {
       std::optional<error> failure;
       bool is_wrong = false;
@@ -69,6 +79,8 @@ class pod_opening {
         is_wrong = into->pod_runs_on_another_machine() && i + 1 < choices.size();
       }
       if (!failure) co_return;
+      if (no_map && into->pod_cannot_start() && !into->pod_runs_on_another_machine())
+        throw without_shell(*no_map, *failure, settings->image);
       if (!is_wrong) throw *failure;
       co_await into->disown();
     }
@@ -79,15 +91,49 @@ class pod_opening {
   class choice {
    public:
     choice(std::string_view name, std::string_view label) : machine(name), node_label(label) {}
-    std::string machine;
+    std::string machine;     ///< empty if the warden comes by an exec, see `pod_request`
     std::string node_label;  ///< the value of the label that a node must have; empty if any node will do
   };
 
-  static awaitable<void> ensure_wardens(std::shared_ptr<cluster_api> api) {
+  /// Creates the ConfigMap with the wardens.
+  /// \return  the error of the API server if the user may not do this; no value if the map exists.
+  static awaitable<std::optional<error>> ensure_wardens(std::shared_ptr<cluster_api> api) {
     const std::string path = api->path("configmaps");
     const std::string doing = "create the ConfigMap with the wardens in the namespace \"" + api->space() + "\"";
-    const boost::json::object map = warden_map();
-    co_await ensure(api, path, warden_map_name(), map, doing);
+    std::vector<int> is_missing{403, 404};
+    http_response answer =
+        co_await api->ask("GET", path + "/" + warden_map_name(), std::string(), doing, std::move(is_missing));
+    if (answer.status() == 200) co_return std::nullopt;
+    // A user who may not read the map may still create it, or learn that it exists.
+    const std::string body = boost::json::serialize(warden_map());
+    std::vector<int> exists{409};
+    std::optional<error> denied;
+    try {
+      co_await api->ask("POST", path, body, doing, std::move(exists));
+    } catch (const error& reason) {
+      if (!is_denied(reason)) throw;
+      denied = reason;
+    }
+    co_return denied;
+  }
+
+  /// Returns true if the API server has refused a request because the user lacks a right.
+  static bool is_denied(const error& reason) {
+    return reason.code() == exec_errc::permission_denied &&
+           reason.cause() == std::error_code(403, http_status_category());
+  }
+
+  /// Returns the error for a pod whose first process, a shell, cannot run.
+  /// \param denied   why the pod has no ConfigMap.
+  /// \param failure  why the pod cannot run.
+  static error without_shell(const error& denied, const error& failure, const std::string& image) {
+    return error(exec_errc::permission_denied,
+                 std::string(denied.what()) + ". Without the ConfigMap, the first process of the pod is a shell, but " +
+                     failure.what() +
+                     ". Give the user the rights to get and create configmaps, or use an image with "
+                     "sh, sleep, head and the like in place of " +
+                     in_quotes(image),
+                 denied.cause());
   }
 
   static awaitable<void> ensure_network_policy(std::shared_ptr<cluster_api> api) {
@@ -174,33 +220,31 @@ class pod_opening {
     isolation_report isolation = check.isolation();
     isolation.set(isolation_kind::process_tree, "everything the command started");
     isolation.set(isolation_kind::host_death, "everything in the pod");
-    co_await begin(into, settings, by.machine, std::move(isolation));
+    co_await begin(into, settings, by.machine, std::move(isolation), until);
   }
 
   /// Begins the session of a running pod.
   static awaitable<void> begin(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
-                               std::string machine, isolation_report isolation) {
-    static known_facts<std::vector<std::string>> known_variables;
+                               std::string machine, isolation_report isolation, owned_pod::clock::time_point until) {
     static known_facts<std::string> known_shells;
     static known_facts<std::string> known_networks;
     const std::shared_ptr<cluster_api> api = into->api();
     const std::string image = image_id(into->owned()->seen());
-    std::optional<std::vector<std::string>> variables = known_variables.find(image);
-    if (!variables || image.empty()) {
-      variables = co_await variables_in(api, into->pod(), std::string(container_name));
-      known_variables.keep(image, *variables);
-    }
     const auto report = std::make_shared<isolation_report>(std::move(isolation));
     warden_settings for_warden = warden_settings_for(into, *settings);
     for_warden.root = settings->options.working_directory();
     for_warden.commands.isolation = report;
-    std::vector<std::string> words{warden_path(machine), "held"};
-    exec_stream stream = co_await api->exec(into->pod(), std::string(container_name), std::move(words), true);
-    stream.explain_by([api, pod = into->pod()] { return owned_pod::why_lost(api, pod); });
-    warden_session session = co_await warden_session::open(api->executor(), std::move(stream), std::move(for_warden));
+    std::vector<std::string> variables;
+    std::optional<exec_stream> stream;
+    if (machine.empty()) {
+      stream = co_await deliver(into, settings, until, variables);
+    } else {
+      stream = co_await start_warden(into, machine, image, variables);
+    }
+    warden_session session = co_await warden_session::open(api->executor(), std::move(*stream), std::move(for_warden));
     std::shared_ptr<session_files> files = session.files();
     into->begin(std::move(session), std::move(files),
-                command_variables(settings->options, *variables, settings->options.working_directory(), "/tmp"));
+                command_variables(settings->options, variables, settings->options.working_directory(), "/tmp"));
     std::optional<std::string> shell = known_shells.find(image);
     if (!settings->shell.empty()) {
       shell = settings->shell;
@@ -217,10 +261,49 @@ class pod_opening {
     const std::string place = api->address() + " " + image;
     std::optional<std::string> network = known_networks.find(place);
     if (!network) {
-      network = co_await check_network(into, *shell, *variables);
+      network = co_await check_network(into, *shell, variables);
       known_networks.keep(place, *network);
     }
     report->set(isolation_kind::network, *network);
+  }
+
+  /// Starts the warden of the ConfigMap.
+  /// \param variables  set to the variables of the container.
+  static awaitable<exec_stream> start_warden(std::shared_ptr<sandbox> into, std::string machine, std::string image,
+                                             std::vector<std::string>& variables) {
+    static known_facts<std::vector<std::string>> known_variables;
+    const std::shared_ptr<cluster_api> api = into->api();
+    std::optional<std::vector<std::string>> known = known_variables.find(image);
+    if (!known || image.empty()) {
+      known = co_await variables_in(api, into->pod(), std::string(container_name));
+      known_variables.keep(image, *known);
+    }
+    variables = std::move(*known);
+    std::vector<std::string> words{warden_path(machine), "held"};
+    exec_stream stream = co_await api->exec(into->pod(), std::string(container_name), std::move(words), true);
+    stream.explain_by([api, pod = into->pod()] { return owned_pod::why_lost(api, pod); });
+    co_return stream;
+  }
+
+  /// Brings a warden by an exec into a pod whose first process waits for it, and starts it.
+  static awaitable<exec_stream> deliver(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
+                                        owned_pod::clock::time_point until, std::vector<std::string>& variables) {
+    const std::shared_ptr<cluster_api> api = into->api();
+    std::vector<std::string> words{"sh", "-c", std::string(cofferdam::detail::over_script), "sh", "held"};
+    exec_stream stream = co_await api->exec(into->pod(), std::string(container_name), std::move(words), true);
+    stream.explain_by([api, pod = into->pod()] { return owned_pod::why_lost(api, pod); });
+    cofferdam::detail::delivery_order order;
+    order.speaker = "kubernetes";
+    order.folder = std::string(programs_at);
+    order.workspace = settings->options.working_directory();
+    order.folder_advice = "; with the rights to get and create configmaps, the warden comes by a ConfigMap instead";
+    cofferdam::detail::warden_delivery<exec_stream> delivery(stream, std::move(order));
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - owned_pod::clock::now());
+    const std::string first =
+        co_await deliver_in_time(api, stream, delivery, std::max(left, std::chrono::milliseconds(1)));
+    stream.put_back(first);
+    variables = delivery.place().variables();
+    co_return stream;
   }
 
   /// Returns the id of the image that a pod runs; empty if it is not known.

@@ -48,6 +48,18 @@ inline std::string warden_path(std::string_view machine) {
   return std::string(programs_at) + "/" + std::string(machine);
 }
 
+/// Returns the script that is the first process of a pod without the ConfigMap of the wardens. It waits until
+/// `over_script` has put a warden into a folder of the programs' volume, announces this by the file `taken`, and
+/// becomes the holder, as if it had been started in hold mode. It ends if no warden comes within the hold time.
+/// \par Source  POSIX sh; programs: sleep, whose argument may have to be a whole number.
+inline std::string waiting_script(std::chrono::milliseconds hold_time) {
+  const std::string turns = std::to_string(hold_time.count() / 100 + 1);
+  return "i=0; while [ \"$i\" -lt " + turns + " ]; do for d in " + std::string(programs_at) +
+         "/cofferdam-*; do if [ -x \"$d/warden\" ]; then : >\"$d/taken\"; exec \"$d/warden\" hold " +
+         std::to_string(hold_time.count()) +
+         "; fi; done; sleep 0.1 2>/dev/null || { sleep 1 && i=$((i+9)); } || exit 4; i=$((i+1)); done";
+}
+
 /// Returns the name of the ConfigMap with the wardens. The name contains the beginnings of their digests, so that
 /// different versions of this library can use one namespace.
 inline std::string warden_map_name() {
@@ -108,7 +120,8 @@ class pod_request {
  public:
   /// \param image    the image of the container.
   /// \param name     the name of the pod: a label of RFC 1123, unique in the namespace.
-  /// \param machine  the architecture whose warden is the first process: "x86_64" or "aarch64".
+  /// \param machine  the architecture whose warden is the first process: "x86_64" or "aarch64". If it is empty, the pod
+  ///                 needs no ConfigMap: its first process is a shell that waits for a warden, see `waiting_script`.
   /// \throws error{exec_errc::invalid_argument} for a malformed name or image.
   pod_request(std::string image, std::string name, std::string machine, pod_options options)
       : image_(std::move(image)), name_(std::move(name)), machine_(std::move(machine)), options_(std::move(options)) {
@@ -237,7 +250,10 @@ class pod_request {
     container["name"] = json_text(container_name);
     container["image"] = json_text(image_);
     container["imagePullPolicy"] = policies[static_cast<std::size_t>(options_.pull())];
-    container["command"] = texts({warden_path(machine_), "hold", std::to_string(options_.hold_time().count())});
+    if (machine_.empty())
+      container["command"] = texts({"sh", "-c", waiting_script(options_.hold_time())});
+    else
+      container["command"] = texts({warden_path(machine_), "hold", std::to_string(options_.hold_time().count())});
     container["args"] = boost::json::array();
     container["workingDir"] = "/";
     boost::json::object capabilities;
@@ -258,7 +274,7 @@ class pod_request {
     resources["requests"] = std::move(amounts);
     container["resources"] = std::move(resources);
     boost::json::array mounts;
-    mounts.push_back(mount("cofferdam-programs", programs_at, true));
+    mounts.push_back(mount("cofferdam-programs", programs_at, !machine_.empty()));
     mounts.push_back(mount("workspace", options_.working_directory(), false));
     if (options_.working_directory() != "/tmp") mounts.push_back(mount("tmp", "/tmp", false));
     container["volumeMounts"] = std::move(mounts);
@@ -273,15 +289,21 @@ class pod_request {
     return mount;
   }
 
-  boost::json::array volumes() const {
+  boost::json::object programs_volume() const {
+    constexpr const char* name = "cofferdam-programs";
+    if (machine_.empty()) return empty_volume(name, std::uint64_t{1} << 20U);
     boost::json::object map;
     map["name"] = json_text(warden_map_name());
     map["defaultMode"] = 0555;
     boost::json::object programs;
-    programs["name"] = "cofferdam-programs";
+    programs["name"] = name;
     programs["configMap"] = std::move(map);
+    return programs;
+  }
+
+  boost::json::array volumes() const {
     boost::json::array volumes;
-    volumes.push_back(std::move(programs));
+    volumes.push_back(programs_volume());
     volumes.push_back(empty_volume("workspace", options_.workspace_size()));
     if (options_.working_directory() != "/tmp") volumes.push_back(empty_volume("tmp", options_.workspace_size() / 2));
     return volumes;

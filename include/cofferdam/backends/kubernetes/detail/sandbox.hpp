@@ -54,6 +54,8 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   const std::shared_ptr<owned_pod>& owned() const noexcept { return owned_; }
   /// Returns true if the first process could not be started because the node has another architecture.
   bool pod_runs_on_another_machine() const { return owned_ && is_wrong_machine(judge_pod(owned_->seen())); }
+  /// Returns true if the first process could not be started, or has failed.
+  bool pod_cannot_start() const { return owned_ && judge_pod(owned_->seen()).phase() == pod_phase::start; }
   /// Deletes the pod, so that another one can be made.
   awaitable<void> disown() {
     co_await owned_pod::remove(owned_);
