@@ -9,8 +9,8 @@
 #include <cofferdam/files/upload.hpp>
 
 #include "docker/docker_support.hpp"
-#include "docker/fault_proxy.hpp"
 #include "support/census.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>

@@ -5,7 +5,7 @@
 #include <cofferdam/detail/core/utf8.hpp>
 
 #include "docker/docker_support.hpp"
-#include "docker/fault_proxy.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>

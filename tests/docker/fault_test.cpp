@@ -7,8 +7,8 @@
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
 
 #include "docker/docker_support.hpp"
-#include "docker/fault_proxy.hpp"
 #include "support/census.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/paths.hpp"
 
 #include <asio/buffer.hpp>

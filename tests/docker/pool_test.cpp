@@ -11,8 +11,8 @@
 #include <cofferdam/middleware/timeout.hpp>
 
 #include "docker/docker_support.hpp"
-#include "docker/fault_proxy.hpp"
 #include "support/census.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"

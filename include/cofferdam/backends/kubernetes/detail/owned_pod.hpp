@@ -131,6 +131,9 @@ class owned_pod {
   }
 
  private:
+  /// A proxy may end each watch at once, and would then get requests without a pause.
+  static constexpr std::chrono::milliseconds pause_after_break{200};
+
   static awaitable<void> send_create(std::shared_ptr<owned_pod> self, const boost::json::object& body) {
     const std::string doing = "create " + self->api_->shown(self->name_);
     self->may_exist_ = true;
@@ -153,15 +156,18 @@ class owned_pod {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - clock::now());
     const std::chrono::milliseconds idle = std::max(left, std::chrono::milliseconds(1));
     bool is_over = false;
+    bool is_broken = false;
     try {
       cofferdam::detail::http_exchange events = co_await self->api_->watch(path, idle, doing);
       is_over = co_await read_events(self, events, phase, limit);
     } catch (const error& reason) {
       const bool is_late = reason.cause() == net_errc::timed_out;
       const bool is_old = reason.cause() == std::error_code(410, http_status_category());
-      if (!is_late && !is_old) throw;
+      is_broken = reason.code() == exec_errc::io_error && !is_late;  // the connection has failed within an event
+      if (!is_late && !is_old && !is_broken) throw;
     }
     if (is_over) co_return;
+    if (is_broken) co_await wait_for(self->api_->executor(), pause_after_break);
     // The watch has ended, or cannot begin at this version of the object.
     std::optional<boost::json::object> pod = co_await self->api_->find(self->api_->pod_path(self->name_), doing);
     if (!pod) throw pod_error(pod_verdict(pod_phase::deleted), self->name_, false);

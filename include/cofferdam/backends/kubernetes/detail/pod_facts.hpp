@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -51,21 +52,35 @@ class known_facts {
 };
 
 /// Returns the variables that programs in a container get, each as `NAME=value`; empty if the image has no program
-/// `env`. Starts an exec.
+/// `env`, or if they are longer than 1 MiB. Starts an exec.
+/// \throws error{exec_errc::provider_failed} if the connection is lost.
 inline awaitable<std::vector<std::string>> variables_in(std::shared_ptr<cluster_api> api, std::string pod,
                                                         std::string container) {
   constexpr std::size_t most = std::size_t{1} << 20U;
   std::vector<std::string> words{"env", "-0"};
+  const std::string whose = api->shown(pod);
   exec_stream stream = co_await api->exec(std::move(pod), std::move(container), std::move(words), false);
   std::string text;
   std::array<std::byte, 8192> room;
-  for (;;) {
-    const std::size_t got = co_await stream.read_output(std::span<std::byte>(room));
-    if (got == 0 || text.size() > most) break;
-    text += as_text(bytes_view(room.data(), got));
+  std::optional<error> failure;
+  try {
+    for (;;) {
+      const std::size_t got = co_await stream.read_output(std::span<std::byte>(room));
+      if (got == 0 || text.size() > most) break;
+      text += as_text(bytes_view(room.data(), got));
+    }
+  } catch (const error& reason) {
+    failure = reason;
   }
   const std::optional<exec_end> end = stream.end();
   stream.close();
+  if (failure && failure->code() == exec_errc::cancelled) throw *failure;
+  // Without its end, the text may lack a part, and must not be taken for the variables of the image.
+  if (failure || (!end && text.size() <= most))
+    throw error(exec_errc::provider_failed,
+                "kubernetes: lost the connection to " + whose + " while it printed its variables" +
+                    (failure ? std::string(": ") + failure->what() : std::string()),
+                failure ? failure->cause() : std::error_code());
   std::vector<std::string> variables;
   if (!end || end->exit_code() != 0) co_return variables;
   for (std::string_view rest = text; !rest.empty();) {

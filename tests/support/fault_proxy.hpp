@@ -28,12 +28,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// A proxy between a client and a Docker daemon. It breaks the traffic at one chosen byte, to test how the client
-// handles errors.
+// A proxy between a client and a server, such as a Docker daemon or the API server of Kubernetes. It breaks the traffic
+// at one chosen byte, to test how the client handles errors.
 
 namespace cofferdam_test {
 
-enum class direction { up, down };  ///< towards the daemon, or towards the client
+enum class direction { up, down };  ///< towards the server, or towards the client
 
 /// A fault that the proxy injects once.
 class fault {
@@ -43,6 +43,7 @@ class fault {
     cut,      ///< both sides see the end of the stream
     reset,    ///< the client sees a reset over TCP, and the end of the stream over a Unix socket
     garbage,  ///< up to 16 bytes are overwritten
+    silence,  ///< all later bytes of this direction are lost, and the connection stays open
   };
   fault() = default;
   /// \param at  offset of the byte before which the fault occurs, counted in this direction over all connections.
@@ -62,8 +63,20 @@ class fault {
 
 class fault_proxy {
  public:
-  explicit fault_proxy(std::string daemon) : daemon_(std::move(daemon)) {
-    if (daemon_.starts_with("unix://")) daemon_.erase(0, 7);
+  /// \param server  the path of a Unix socket, also as `unix://PATH`, or `tcp://127.0.0.1:PORT`.
+  explicit fault_proxy(std::string server) {
+    const std::string loopback_start = "tcp://127.0.0.1:";
+    if (server.starts_with("unix://")) server.erase(0, 7);
+    if (server.starts_with(loopback_start)) {
+      auto& to = reinterpret_cast<sockaddr_in&>(server_);
+      to.sin_family = AF_INET;
+      to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      to.sin_port = htons(static_cast<in_port_t>(std::stoi(server.substr(loopback_start.size()))));
+    } else {
+      auto& to = reinterpret_cast<sockaddr_un&>(server_);
+      to.sun_family = AF_UNIX;
+      std::memcpy(to.sun_path, server.c_str(), std::min(server.size() + 1, sizeof to.sun_path - 1));
+    }
     sockaddr_un local{};
     local.sun_family = AF_UNIX;
     const std::string path = socket();
@@ -122,7 +135,7 @@ class fault_proxy {
     const std::lock_guard lock(mutex_);
     delay_ = time;
   }
-  /// Replaces a text in the daemon's responses by another text of the same length. A text that is divided between two
+  /// Replaces a text in the server's responses by another text of the same length. A text that is divided between two
   /// reads is not replaced.
   void replace_answers(std::string from, std::string to) {
     if (from.size() != to.size()) throw std::runtime_error("fault_proxy: the texts differ in length");
@@ -152,11 +165,11 @@ class fault_proxy {
   static std::size_t index(direction where) { return where == direction::up ? 0 : 1; }
 
   struct connection {
-    connection(int client, int daemon) : client(client), daemon(daemon) {}
+    connection(int client, int server) : client(client), server(server) {}
     void cut() {
       const std::lock_guard lock(mutex);
       if (client >= 0) ::shutdown(client, SHUT_RDWR);
-      if (daemon >= 0) ::shutdown(daemon, SHUT_RDWR);
+      if (server >= 0) ::shutdown(server, SHUT_RDWR);
     }
     void join() {
       for (std::thread& each : pumps)
@@ -164,7 +177,7 @@ class fault_proxy {
     }
     std::mutex mutex;
     int client;
-    int daemon;
+    int server;
     int left = 2;
     int last = -1;  // direction of the last bytes; -1 means that there were none
     std::array<std::thread, 2> pumps;
@@ -196,19 +209,16 @@ class fault_proxy {
   void accept_one(int listener) {
     const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return;
-    sockaddr_un daemon_address{};
-    daemon_address.sun_family = AF_UNIX;
-    std::memcpy(daemon_address.sun_path, daemon_.c_str(),
-                std::min(daemon_.size() + 1, sizeof daemon_address.sun_path - 1));
-    const int daemon = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int server = ::socket(server_.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const std::lock_guard lock(mutex_);
-    if (dead_ || ::connect(daemon, reinterpret_cast<const sockaddr*>(&daemon_address), sizeof daemon_address) != 0) {
-      ::close(daemon);
+    const socklen_t size = server_.ss_family == AF_UNIX ? sizeof(sockaddr_un) : sizeof(sockaddr_in);
+    if (dead_ || ::connect(server, reinterpret_cast<const sockaddr*>(&server_), size) != 0) {
+      ::close(server);
       ::close(client);
       return;
     }
     ++open_;
-    connection& conn = connections_.emplace_back(client, daemon);
+    connection& conn = connections_.emplace_back(client, server);
     conn.pumps[0] = std::thread([this, &conn] { pump(conn, direction::up); });
     conn.pumps[1] = std::thread([this, &conn] { pump(conn, direction::down); });
   }
@@ -238,8 +248,8 @@ class fault_proxy {
   }
 
   void pump(connection& conn, direction where) {
-    const int from = where == direction::up ? conn.client : conn.daemon;
-    const int to = where == direction::up ? conn.daemon : conn.client;
+    const int from = where == direction::up ? conn.client : conn.server;
+    const int to = where == direction::up ? conn.server : conn.client;
     std::array<char, 16 * 1024> buffer;
     for (;;) {
       const ssize_t got = ::recv(from, buffer.data(), buffer.size(), 0);
@@ -274,6 +284,12 @@ class fault_proxy {
         if (piece_ != 0) piece = piece_;
       }
       std::this_thread::sleep_for(hold);
+      if (what == fault::kind::silence) {
+        send_all(to, buffer.data(), before);
+        while (::recv(from, buffer.data(), buffer.size(), 0) > 0) {
+        }
+        break;
+      }
       if (what == fault::kind::garbage)
         for (std::size_t i = before; i < std::min(size, before + 16); ++i) buffer[i] = static_cast<char>(0xA5);
       if (what == fault::kind::cut || what == fault::kind::reset) size = before;
@@ -285,7 +301,7 @@ class fault_proxy {
         ::setsockopt(conn.client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         // The client sees the reset when the socket is closed, after the other direction has ended too.
         ::shutdown(conn.client, SHUT_RD);
-        ::shutdown(conn.daemon, SHUT_RDWR);
+        ::shutdown(conn.server, SHUT_RDWR);
       } else if (what == fault::kind::cut) {
         conn.cut();
       }
@@ -304,13 +320,13 @@ class fault_proxy {
     const std::lock_guard lock(conn.mutex);
     if (--conn.left == 0) {
       ::close(std::exchange(conn.client, -1));
-      ::close(std::exchange(conn.daemon, -1));
+      ::close(std::exchange(conn.server, -1));
       --open_;
     }
   }
 
   temporary_folder folder_;
-  std::string daemon_;
+  sockaddr_storage server_{};
   std::array<int, 2> listeners_{};
   unsigned short port_ = 0;
   int wake_[2] = {-1, -1};
