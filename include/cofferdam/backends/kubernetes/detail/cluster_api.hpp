@@ -84,8 +84,8 @@ class cluster_api {
       http_request what = client_.make(method, path);
       what.field("Accept", "application/json");
       if (!body.empty()) what.content("application/json", body);
-      http_response answer = co_await exchange(std::move(what), doing);
-      if (answer.status() < 300 || std::find(fine.begin(), fine.end(), answer.status()) != fine.end()) co_return answer;
+      http_response answer = co_await exchange(std::move(what), doing, cofferdam::detail::http_limits());
+      if (is_fine(answer, fine)) co_return answer;
       const api_status status = api_status::read(static_cast<unsigned>(answer.status()), answer.text());
       if (!may_repeat(status) || attempt == max_attempts) throw api_error(status, doing);
       const std::optional<std::string_view> field = answer.field("Retry-After");
@@ -95,6 +95,20 @@ class cluster_api {
           std::clamp(pause.value_or(std::chrono::seconds(1)), std::chrono::seconds(1), max_pause);
       co_await wait_for(executor(), time);
     }
+  }
+
+  /// Sends a request as `ask` does, but only once, and with short time limits: for work that must not delay the caller.
+  /// \param limit  the time limit of each step: to connect, until the response begins, and between its pieces.
+  awaitable<http_response> ask_once(std::string method, std::string path, std::string body, std::string doing,
+                                    std::vector<int> fine, std::chrono::milliseconds limit) {
+    http_request what = client_.make(method, path);
+    what.field("Accept", "application/json");
+    if (!body.empty()) what.content("application/json", body);
+    const cofferdam::detail::http_limits limits =
+        cofferdam::detail::http_limits().connect(limit).head(limit).idle(limit);
+    http_response answer = co_await exchange(std::move(what), doing, limits);
+    if (is_fine(answer, fine)) co_return answer;
+    throw api_error(api_status::read(static_cast<unsigned>(answer.status()), answer.text()), doing);
   }
 
   /// Sends a GET request and returns the object in the response; no value if it does not exist.
@@ -170,9 +184,13 @@ class cluster_api {
   static constexpr std::chrono::seconds max_pause{30};
   static constexpr std::size_t max_error = std::size_t{64} * 1024;
 
-  awaitable<http_response> exchange(http_request what, std::string doing) {
+  static bool is_fine(const http_response& answer, const std::vector<int>& fine) {
+    return answer.status() < 300 || std::find(fine.begin(), fine.end(), answer.status()) != fine.end();
+  }
+
+  awaitable<http_response> exchange(http_request what, std::string doing, cofferdam::detail::http_limits limits) {
     try {
-      http_response answer = co_await client_.request(std::move(what));
+      http_response answer = co_await client_.request(std::move(what), limits);
       co_return answer;
     } catch (const error& reason) {
       throw unreachable(reason, doing);

@@ -45,7 +45,7 @@ inline std::optional<std::chrono::system_clock::time_point> end_of_pod(const boo
 }
 
 /// Returns true for a pod of this library that ended some time ago. The owner of a pod that has just ended may still
-/// ask the cluster for the reason.
+/// read the reason from its status.
 inline bool is_left(const boost::json::object& pod, std::chrono::system_clock::time_point now) {
   constexpr std::chrono::seconds owner_needs(10);
   if (text_at(object_at(object_at(&pod, "metadata"), "labels"), sandbox_label) != "1") return false;
@@ -65,42 +65,80 @@ inline std::string delete_request(const boost::json::object& pod) {
   return boost::json::serialize(request);
 }
 
-/// Returns true at most once a minute for each place. Any thread may call this function.
-inline bool is_time_to_look(const std::string& place) {
-  static std::mutex mutex;
-  static std::map<std::string, std::chrono::steady_clock::time_point> looked;
-  const std::lock_guard lock(mutex);
-  const auto now = std::chrono::steady_clock::now();
-  const auto found = looked.find(place);
-  if (found != looked.end() && now - found->second < std::chrono::minutes(1)) return false;
-  looked.insert_or_assign(place, now);
-  return true;
+/// The places where this program has looked for ended pods. Any thread may call the functions.
+class ended_pod_looks {
+ public:
+  /// Returns true at most once a minute for each place.
+  bool is_time(const std::string& place) {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    const auto found = looked_.find(place);
+    if (found != looked_.end() && now - found->second < std::chrono::minutes(1)) return false;
+    looked_.insert_or_assign(place, now);
+    return true;
+  }
+  /// Makes the next call of `is_time` return true, because pods are left.
+  void forget(const std::string& place) {
+    const std::lock_guard lock(mutex_);
+    looked_.erase(place);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::chrono::steady_clock::time_point> looked_;
+};
+
+/// The limits of one call of `delete_ended_pods`, which delays the opening of an environment.
+inline constexpr int max_deletions = 25;
+inline constexpr std::chrono::milliseconds max_deletion_time{1000};
+
+/// Deletes some of the ended pods, within the limits above.
+/// \return  true if it has deleted some, and more are left.
+inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) {
+  using clock = std::chrono::steady_clock;
+  const clock::time_point until = clock::now() + max_deletion_time;
+  const std::string doing = "list ended pods";
+  // The other phases are Succeeded, Failed, and Unknown; `is_left` looks at the containers.
+  const std::string path =
+      api->path("pods") + "?limit=" + std::to_string(max_deletions) +
+      "&labelSelector=" + cofferdam::detail::percent_encoded(std::string(sandbox_label) + "=1") +
+      "&fieldSelector=" + cofferdam::detail::percent_encoded("status.phase!=Pending,status.phase!=Running");
+  http_response answer =
+      co_await api->ask_once("GET", path, std::string(), doing, std::vector<int>(), max_deletion_time);
+  const boost::json::object list = cluster_api::object_of(answer, doing);
+  const boost::json::array* const pods = array_at(list, "items");
+  bool is_rest = !text_at(object_at(&list, "metadata"), "continue").empty();
+  bool has_deleted = false;
+  for (const boost::json::value& each : pods == nullptr ? boost::json::array() : *pods) {
+    const boost::json::object* const pod = each.if_object();
+    if (pod == nullptr || !is_left(*pod, std::chrono::system_clock::now())) continue;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
+    if (left <= std::chrono::milliseconds::zero()) {
+      is_rest = true;
+      break;
+    }
+    std::vector<int> fine{404, 409};
+    co_await api->ask_once("DELETE", api->pod_path(text_at(object_at(pod, "metadata"), "name")), delete_request(*pod),
+                           "delete an ended pod", std::move(fine), left);
+    has_deleted = true;
+  }
+  const bool is_unfinished = has_deleted && is_rest;
+  co_return is_unfinished;
 }
 
-/// Deletes the pods of this library in the namespace that programs which died have left, and which have ended. Asks the
-/// cluster at most once a minute. Without the right to list pods, they stay.
+/// Deletes the pods of this library in the namespace that programs which died have left, and which have ended. Takes
+/// about a second at most; later calls delete the rest. If all are gone, the next look follows after a minute. Without
+/// the right to list pods, the pods stay.
 /// \throws error{exec_errc::cancelled}.
 inline awaitable<void> delete_ended_pods(std::shared_ptr<cluster_api> api) {
-  if (!is_time_to_look(api->address() + " " + api->space())) co_return;
-  const std::string selector = cofferdam::detail::percent_encoded(std::string(sandbox_label) + "=1");
-  for (const char* const phase : {"Succeeded", "Failed"}) {
-    try {
-      const std::string doing = "list ended pods";
-      http_response answer = co_await api->ask(
-          "GET", api->path("pods") + "?limit=100&labelSelector=" + selector + "&fieldSelector=status.phase%3D" + phase,
-          std::string(), doing, std::vector<int>());
-      const boost::json::object list = cluster_api::object_of(answer, doing);
-      const boost::json::array* const pods = array_at(list, "items");
-      for (const boost::json::value& each : pods == nullptr ? boost::json::array() : *pods) {
-        const boost::json::object* const pod = each.if_object();
-        if (pod == nullptr || !is_left(*pod, std::chrono::system_clock::now())) continue;
-        std::vector<int> fine{404, 409};
-        co_await api->ask("DELETE", api->pod_path(text_at(object_at(pod, "metadata"), "name")), delete_request(*pod),
-                          "delete an ended pod", std::move(fine));
-      }
-    } catch (const error& reason) {
-      if (reason.code() == exec_errc::cancelled) throw;
-    }
+  static ended_pod_looks looks;
+  const std::string place = api->address() + " " + api->space();
+  if (!looks.is_time(place)) co_return;
+  try {
+    const bool is_rest = co_await delete_some_ended_pods(api);
+    if (is_rest) looks.forget(place);
+  } catch (const error& reason) {  // the pods can wait
+    if (reason.code() == exec_errc::cancelled) throw;
   }
 }
 
