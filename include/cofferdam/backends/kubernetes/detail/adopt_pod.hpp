@@ -8,8 +8,8 @@
 #include <cofferdam/backends/kubernetes/detail/deliver_in_time.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
 #include <cofferdam/backends/kubernetes/detail/loss_reason.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_containers.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
-#include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/kubernetes/detail/warden_for_pod.hpp>
@@ -26,6 +26,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,7 +58,16 @@ class pod_adoption {
     into->adopt(name);
     const std::string container =
         settings->adopted_container.empty() ? default_container(*pod) : settings->adopted_container;
+    co_await connect(into, settings, *pod, container, settings->open_timeout);
+  }
 
+  /// Brings a warden into a running pod of a sandbox that has the pod's name, and begins the session.
+  /// \param pod    the object of the pod.
+  /// \param limit  the time limit until the warden answers.
+  static awaitable<void> connect(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
+                                 boost::json::object pod, std::string container, std::chrono::milliseconds limit) {
+    const std::shared_ptr<cluster_api> api = into->api();
+    const std::string name = into->pod();
     std::vector<std::string> words{"sh", "-c", std::string(cofferdam::detail::over_script)};
     exec_stream stream = co_await api->exec(name, container, std::move(words), true);
     cofferdam::detail::delivery_order order;
@@ -66,9 +76,9 @@ class pod_adoption {
     order.workspace_advice = "; name another one with pod_options::working_directory()";
     order.folder_advice = "; the pod needs a volume for it, such as an emptyDir at /tmp";
     cofferdam::detail::warden_delivery<exec_stream> delivery(stream, std::move(order));
-    const std::string first = co_await deliver_in_time(api, stream, delivery, settings->open_timeout);
+    const std::string first = co_await deliver_in_time(api, stream, delivery, limit);
     stream.put_back(first);
-    const std::int64_t restarts = restarts_of(container_of(*pod, container));
+    const std::int64_t restarts = restarts_of(container_status(pod, container));
     stream.explain_by([api, name, container, restarts] {
       return find_loss_reason(
           api, name, [shown = api->shown(name), container, restarts](const std::optional<boost::json::object>& now) {
@@ -86,26 +96,13 @@ class pod_adoption {
   }
 
  private:
-  /// Returns the container that kubectl would use, too: the one that an annotation names, or the first one.
-  static std::string default_container(const boost::json::object& pod) {
-    using cofferdam::detail::object_at;
-    using cofferdam::detail::text_at;
-    const std::string_view named =
-        text_at(object_at(object_at(pod, "metadata"), "annotations"), "kubectl.kubernetes.io/default-container");
-    const boost::json::array* const containers = cofferdam::detail::array_at(object_at(pod, "spec"), "containers");
-    if (containers == nullptr || containers->empty()) return {};
-    for (const boost::json::value& each : *containers)
-      if (!named.empty() && text_at(each.if_object(), "name") == named) return std::string(named);
-    return std::string(text_at(containers->front().if_object(), "name"));
-  }
-
   /// Returns why the connection to the pod is lost; no value if the pod shows no reason.
   /// \param shown     the description of the pod for error messages.
   /// \param restarts  how often the container had been started again when the session began.
   static std::optional<error> reason_of(const std::optional<boost::json::object>& pod, const std::string& shown,
                                         std::string_view container, std::int64_t restarts) {
     if (!pod) return lost(shown + " does not exist any more");
-    const boost::json::object* const one = container_of(*pod, container);
+    const boost::json::object* const one = container_status(*pod, container);
     const bool is_another = restarts_of(one) > restarts;
     const boost::json::object* const end = cofferdam::detail::object_at(
         cofferdam::detail::object_at(one, is_another ? "lastState" : "state"), "terminated");

@@ -119,6 +119,21 @@ class cluster_api {
     co_return object_of(answer, doing);
   }
 
+  /// Creates an object unless it exists. Another program may create it at the same time.
+  /// \param path    the path of all objects of the kind.
+  /// \param object  the caller keeps it until the awaitable completes.
+  /// \return  the object, if it existed.
+  awaitable<std::optional<boost::json::object>> ensure(std::string path, std::string name,
+                                                       const boost::json::object& object, std::string doing) {
+    const std::string at = path + "/" + cofferdam::detail::percent_encoded(name);
+    std::optional<boost::json::object> found = co_await find(at, doing);
+    if (found) co_return found;
+    std::vector<int> fine{409};
+    http_response answer = co_await ask("POST", path, boost::json::serialize(object), doing, std::move(fine));
+    if (answer.status() == 409) found = co_await find(at, doing);
+    co_return found;
+  }
+
   /// Returns the object in a response.
   static boost::json::object object_of(const http_response& answer, const std::string& doing) {
     return cofferdam::detail::parse_object(answer.text(), exec_errc::provider_failed,

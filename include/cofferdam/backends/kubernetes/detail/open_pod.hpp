@@ -12,6 +12,7 @@
 #include <cofferdam/backends/kubernetes/detail/names.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_containers.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_facts.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
@@ -142,24 +143,11 @@ class pod_opening {
                               "\" (pod_network::cluster needs none)";
     const boost::json::object policy = network_policy();
     const std::optional<boost::json::object> found =
-        co_await ensure(api, path, std::string(network_policy_name), policy, doing);
+        co_await api->ensure(path, std::string(network_policy_name), policy, doing);
     if (found && found->if_contains("spec") != nullptr && found->at("spec") != policy.at("spec"))
       throw error(exec_errc::provider_failed,
                   "kubernetes: the NetworkPolicy \"" + std::string(network_policy_name) + "\" of the namespace \"" +
                       api->space() + "\" was changed, and may allow connections; delete it, and it is made again");
-  }
-
-  /// Creates an object unless it exists. Another program may create it at the same time.
-  /// \return  the object, if it existed.
-  static awaitable<std::optional<boost::json::object>> ensure(std::shared_ptr<cluster_api> api, std::string path,
-                                                              std::string name, const boost::json::object& object,
-                                                              std::string doing) {
-    std::optional<boost::json::object> found = co_await api->find(path + "/" + name, doing);
-    if (found) co_return found;
-    std::vector<int> fine{409};
-    http_response answer = co_await api->ask("POST", path, boost::json::serialize(object), doing, std::move(fine));
-    if (answer.status() == 409) found = co_await api->find(path + "/" + name, doing);
-    co_return found;
   }
 
   /// Returns the architectures to try, the best first. They come from the nodes, if the user may list them. Otherwise
@@ -308,7 +296,7 @@ class pod_opening {
 
   /// Returns the id of the image that a pod runs; empty if it is not known.
   static std::string image_id(const boost::json::object& pod) {
-    return std::string(text_at(container_of(pod, container_name), "imageID"));
+    return std::string(text_at(container_status(pod, container_name), "imageID"));
   }
 };
 

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/kubernetes/detail/pod_containers.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -50,24 +51,13 @@ class pod_verdict {
   std::string words_;
 };
 
-/// Returns the status of a container of a pod; null if it is not known.
-/// \param pod   the object of a pod, from an answer of the API server or from a watch. The result is a part of it.
-/// \param name  the name of the container.
-inline const boost::json::object* container_of(const boost::json::object& pod, std::string_view name) {
-  const boost::json::array* const containers = array_at(object_at(pod, "status"), "containerStatuses");
-  if (containers == nullptr) return nullptr;
-  for (const boost::json::value& each : *containers)
-    if (text_at(each.if_object(), "name") == name) return each.if_object();
-  return nullptr;
-}
-
 // Judges a pod by its status.
 class pod_judge {
  public:
-  explicit pod_judge(const boost::json::object& pod)
+  pod_judge(const boost::json::object& pod, std::string_view container)
       : metadata_(object_at(pod, "metadata")),
         status_(object_at(pod, "status")),
-        container_(container_of(pod, container_name)) {}
+        container_(container_status(pod, container)) {}
 
   pod_verdict judge() const {
     const boost::json::object* const states = object_at(container_, "state");
@@ -86,6 +76,20 @@ class pod_judge {
     if (const boost::json::object* const scheduled = condition("PodScheduled", "False");
         scheduled != nullptr && text_at(*scheduled, "reason") == "Unschedulable")
       return {pod_phase::unschedulable, std::string(text_at(*scheduled, "message"))};
+    return {pod_phase::starting};
+  }
+
+  /// Judges a container that waits: its image may be missing, for example.
+  static pod_verdict of_waiting(const boost::json::object& waiting) {
+    const std::string_view reason = text_at(waiting, "reason");
+    const std::string_view message = text_at(waiting, "message");
+    for (const std::string_view each : {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+                                        "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})
+      if (reason == each) return {pod_phase::image, text(reason, message)};
+    if (reason == "CreateContainerConfigError") return {pod_phase::configuration, text(reason, message)};
+    for (const std::string_view each :
+         {"CreateContainerError", "RunContainerError", "CrashLoopBackOff", "PreStartHookError", "PostStartHookError"})
+      if (reason == each) return {pod_phase::start, text(reason, message)};
     return {pod_phase::starting};
   }
 
@@ -140,109 +144,120 @@ class pod_judge {
     return {pod_phase::evicted, words};
   }
 
-  static pod_verdict of_waiting(const boost::json::object& waiting) {
-    const std::string_view reason = text_at(waiting, "reason");
-    const std::string_view message = text_at(waiting, "message");
-    for (const std::string_view each : {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-                                        "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})
-      if (reason == each) return {pod_phase::image, text(reason, message)};
-    if (reason == "CreateContainerConfigError") return {pod_phase::configuration, text(reason, message)};
-    for (const std::string_view each :
-         {"CreateContainerError", "RunContainerError", "CrashLoopBackOff", "PreStartHookError", "PostStartHookError"})
-      if (reason == each) return {pod_phase::start, text(reason, message)};
-    return {pod_phase::starting};
-  }
-
   const boost::json::object* metadata_;
   const boost::json::object* status_;
   const boost::json::object* container_;  // the status of the container
 };
 
 /// Returns what has happened to a pod.
-/// \param pod  the object of a pod, from an answer of the API server or from a watch.
-inline pod_verdict judge_pod(const boost::json::object& pod) { return pod_judge(pod).judge(); }
+/// \param pod        the object of a pod, from an answer of the API server or from a watch.
+/// \param container  the container in which commands run.
+inline pod_verdict judge_pod(const boost::json::object& pod, std::string_view container = container_name) {
+  return pod_judge(pod, container).judge();
+}
 
 /// Returns true if the node has another architecture than the warden: the caller then tries the other warden.
 inline bool is_wrong_machine(const pod_verdict& verdict) {
   return verdict.phase() == pod_phase::start && verdict.words().find("exec format error") != std::string::npos;
 }
 
-/// Returns the exception for a pod that cannot be used, with advice.
-/// \param was_open  true if the environment was open, so that its commands are lost.
-inline error pod_error(const pod_verdict& verdict, const std::string& pod, bool was_open) {
-  const exec_errc gone = was_open ? exec_errc::provider_lost : exec_errc::provider_failed;
-  exec_errc code = gone;
+/// The parts of an error message about a pod, besides its name and the cluster's words.
+class pod_complaint {
+ public:
+  exec_errc code = exec_errc::provider_failed;
   std::string what;
   std::string advice;
+};
+
+/// Returns what is wrong with a pod of this library that cannot be used.
+inline pod_complaint complaint_about(const pod_verdict& verdict) {
+  pod_complaint result;
   const std::string_view words = verdict.words();
   const auto holds = [words](std::string_view part) { return words.find(part) != std::string_view::npos; };
   switch (verdict.phase()) {
     case pod_phase::starting:
     case pod_phase::running:
-      what = "did not start in time";
-      advice = "run kubectl describe pod to see what it waits for";
+      result.what = "did not start in time";
+      result.advice = "run kubectl describe pod to see what it waits for";
       break;
     case pod_phase::unschedulable:
-      what = "fits on no node";
-      advice =
+      result.what = "fits on no node";
+      result.advice =
           "lower memory(), cpus() or gpus(), check node_selector() and tolerate(), or set node_wait() if the "
           "cluster adds nodes";
       break;
     case pod_phase::image:
-      what = "cannot get its image";
-      code = exec_errc::not_found;
+      result.what = "cannot get its image";
+      result.code = exec_errc::not_found;
       if (holds("InvalidImageName")) {
-        code = exec_errc::invalid_argument;
-        advice = "the name of the image is invalid: check its spelling";
+        result.code = exec_errc::invalid_argument;
+        result.advice = "the name of the image is invalid: check its spelling";
       } else if (holds("ErrImageNeverPull")) {
-        advice = "the node does not have the image: load it there, or choose another pull()";
+        result.advice = "the node does not have the image: load it there, or choose another pull()";
       } else if (holds("401") || holds("403") || holds("unauthorized") || holds("denied")) {
-        code = exec_errc::permission_denied;
-        advice = "the registry requires a login, or has no such image: set pull_secret(), or check the name";
+        result.code = exec_errc::permission_denied;
+        result.advice = "the registry requires a login, or has no such image: set pull_secret(), or check the name";
       } else if (holds("not found") || holds("manifest unknown")) {
-        advice = "the registry has no such image: check the name and the tag";
+        result.advice = "the registry has no such image: check the name and the tag";
       } else {
-        code = exec_errc::provider_failed;
-        advice = "check the name of the image, and whether the node reaches its registry";
+        result.code = exec_errc::provider_failed;
+        result.advice = "check the name of the image, and whether the node reaches its registry";
       }
       break;
     case pod_phase::configuration:
-      what = "cannot be created";
-      advice = "a ConfigMap or Secret is missing, or the image's user is not allowed: the message names it";
+      result.what = "cannot be created";
+      result.advice = "a ConfigMap or Secret is missing, or the image's user is not allowed: the message names it";
       break;
     case pod_phase::start:
-      what = "has a first process that cannot run";
-      advice = "check that the image is for Linux and for the node's architecture, and that the runtime class works";
+      result.what = "has a first process that cannot run";
+      result.advice =
+          "check that the image is for Linux and for the node's architecture, and that the runtime class works";
       break;
     case pod_phase::out_of_memory:
-      what = "exceeded its memory, and the kernel ended all of its processes";
-      advice = "raise memory(), or let the commands use less; files in the workspace count, too";
+      result.what = "exceeded its memory, and the kernel ended all of its processes";
+      result.advice = "raise memory(), or let the commands use less; files in the workspace count, too";
       break;
     case pod_phase::evicted:
-      what = "was ended by its node";
-      advice = "raise ephemeral_storage() or workspace_size() if a limit is named; otherwise open another environment";
+      result.what = "was ended by its node";
+      result.advice =
+          "raise ephemeral_storage() or workspace_size() if a limit is named; otherwise open another environment";
       break;
     case pod_phase::deadline:
-      what = "reached its longest life";
-      advice = "raise longest_life(), or open another environment";
+      result.what = "reached its longest life";
+      result.advice = "raise longest_life(), or open another environment";
       break;
     case pod_phase::node_lost:
-      what = "lost its node";
-      advice = "open another environment";
+      result.what = "lost its node";
+      result.advice = "open another environment";
       break;
     case pod_phase::deleted:
-      what = "was deleted";
-      advice = "find out which program deletes pods in the namespace";
+      result.what = "was deleted";
+      result.advice = "find out which program deletes pods in the namespace";
       break;
     case pod_phase::ended:
-      what = "has ended, because no session came in its hold time";
-      advice = "raise hold_time(), or open another environment";
+      result.what = "has ended, because no session came in its hold time";
+      result.advice = "raise hold_time(), or open another environment";
       break;
   }
-  std::string text = "kubernetes: the pod \"" + one_line(pod, 120) + "\" " + what;
-  if (!words.empty()) text += ": \"" + one_line(words, 400) + "\"";
+  return result;
+}
+
+/// Returns the exception for a pod that cannot be used.
+/// \param pod  the name of the pod, in quotes, with more words about it.
+inline error pod_error(const pod_verdict& verdict, const std::string& pod, const pod_complaint& complaint) {
+  std::string text = "kubernetes: the pod " + pod + " " + complaint.what;
+  if (!verdict.words().empty()) text += ": \"" + one_line(verdict.words(), 400) + "\"";
   const bool is_full = verdict.phase() == pod_phase::out_of_memory;
-  return error(code, text + "; " + advice, is_full ? make_error_code(std::errc::not_enough_memory) : std::error_code());
+  return error(complaint.code, text + "; " + complaint.advice,
+               is_full ? make_error_code(std::errc::not_enough_memory) : std::error_code());
+}
+
+/// Returns the exception for a pod of this library that cannot be used, with advice.
+/// \param was_open  true if the environment was open, so that its commands are lost.
+inline error pod_error(const pod_verdict& verdict, const std::string& pod, bool was_open) {
+  pod_complaint complaint = complaint_about(verdict);
+  if (was_open && complaint.code == exec_errc::provider_failed) complaint.code = exec_errc::provider_lost;
+  return pod_error(verdict, "\"" + one_line(pod, 120) + "\"", complaint);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
