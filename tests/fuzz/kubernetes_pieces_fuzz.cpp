@@ -5,9 +5,12 @@
 // the second byte sets the size of the pieces, which must not change the result.
 
 #include <cofferdam/backends/kubernetes/detail/api_error.hpp>
+#include <cofferdam/backends/kubernetes/detail/claim_request.hpp>
+#include <cofferdam/backends/kubernetes/detail/claim_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_channel.hpp>
 #include <cofferdam/backends/kubernetes/detail/merge_patch.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_containers.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/quantity.hpp>
 #include <cofferdam/backends/kubernetes/detail/watch_reader.hpp>
@@ -75,6 +78,13 @@ void read_object(std::string_view text) {
   const pod_verdict verdict = judge_pod(object);
   const std::string sentence = pod_error(verdict, "b", true).what();
   require(sentence.find('\n') == std::string::npos && sentence.size() < 8192);
+  const std::string of_claim = claim_error(judge_claim(object), "b", "c").what();
+  require(of_claim.find('\n') == std::string::npos && of_claim.size() < 8192);
+  const std::string of_sandbox =
+      sandbox_pod_error(judge_sandbox_pod(object, default_container(object)), pod_of(object), sandbox_of(object))
+          .what();
+  require(of_sandbox.find('\n') == std::string::npos && of_sandbox.size() < 8192);
+  static_cast<void>(choose_pool(object, template_of(object)));
   static_cast<void>(check_pod(asked, object));
   static_cast<void>(check_pod(object, asked));
   boost::json::value target = asked;

@@ -103,13 +103,13 @@ class environment {
   /// error{exec_errc::provider_lost}. Sends nothing to the cluster. Any thread may call this function.
   bool is_lost() const noexcept;
 
-  /// Ends all commands and deletes the pod; a pod from `in_pod` is not deleted. Commands that are still running fail
-  /// with error{exec_errc::environment_closed}. This function cannot be cancelled, and a second call waits for the
-  /// first.
+  /// Ends all commands and deletes the pod; a pod from `in_pod` is not deleted. For a pod from `from_template`, deletes
+  /// the claim, and the cluster then deletes the sandbox and its pod. Commands that are still running fail with
+  /// error{exec_errc::environment_closed}. This function cannot be cancelled, and a second call waits for the first.
   ///
   /// If the connection to the API server breaks, the request is repeated; it is sent at most three times.
   /// \throws error{exec_errc::provider_failed} if the API server cannot be reached any more. The pod then ends after
-  ///     its hold time.
+  ///     its hold time, or after its longest life if it is from `from_template`.
   awaitable<void> close();
 
  private:
@@ -221,6 +221,47 @@ provider from_image(std::string_view name);
 ///     error{exec_errc::provider_failed} if it does not run, has no shell, or does not answer in time;
 ///     error{exec_errc::unsupported} if it has no folder that allows both writing and executing.
 provider in_pod(std::string_view name, std::string_view container = {});
+
+/// Returns a provider that runs commands in sandboxes of agent-sandbox (kubernetes-sigs/agent-sandbox, version 0.5 or
+/// newer). A SandboxTemplate of the namespace describes the sandboxes. Each `open()` makes a SandboxClaim, and waits
+/// until the pod of the sandbox is ready. `close()` deletes the claim, and the cluster then deletes the sandbox and its
+/// pod. This also happens after a failed or cancelled `open()`.
+///
+/// A claim takes its sandbox from a SandboxWarmPool of the template: one that is already running, or a new one. If the
+/// template has several pools, the one with the most ready sandboxes is used. If it has none, `open()` creates the pool
+/// `cofferdam-NAME` without replicas, which stays, and costs nothing.
+///
+/// By an exec, a warden is brought into the pod as for `in_pod`. The same conditions apply: the container needs a shell
+/// and a folder that allows writing and executing, and commands have the user of the container and all its environment
+/// variables. The container is the one that kubectl would use.
+///
+/// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, the environment variables,
+/// `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), and `longest_life`. A
+/// variable goes to each command directly, and not into the claim. `open_timeout` limits the time until the warden
+/// answers.
+///
+/// The isolation of the pod is that of the template, which this library does not know, so `isolation()` reports only
+/// the guarantees that this library adds.
+///
+/// If this program dies, or an environment is destroyed without `close()`, the warden ends all commands, but the claim,
+/// the sandbox and its pod stay until `longest_life()` is over. Then the controller of agent-sandbox deletes the claim,
+/// even if it is in use. The time is counted from the beginning of `open()` by the clock of this machine, and the
+/// default is 24 hours. Set a shorter time if abandoned pods are expensive. `kubectl delete sandboxclaims -l
+/// cofferdam/sandbox=1` deletes all claims of this library in a namespace. A claim whose pod has ended by itself is
+/// deleted after one minute.
+///
+/// The user of the kubeconfig needs these rights: sandboxclaims of extensions.agents.x-k8s.io (create, get, watch,
+/// delete), sandboxtemplates (get) and sandboxwarmpools (list) of the same group, sandboxes of agents.x-k8s.io (get),
+/// pods (get, watch), and pods/exec (get, create). If the template has no pool: sandboxwarmpools (get, create).
+/// \param name  the name of the SandboxTemplate.
+/// \throws error{exec_errc::invalid_argument} if the name is invalid. `open` throws error{exec_errc::unsupported} if
+///     agent-sandbox is not installed; error{exec_errc::not_found} if the template or an image does not exist;
+///     error{exec_errc::permission_denied} if a right is missing or a policy of the cluster forbids the pod;
+///     error{exec_errc::invalid_argument} if the controller or the API server rejects the template;
+///     error{exec_errc::provider_failed} if a quota is used up, if no node fits, if a container cannot run, or if the
+///     pod is not ready in time; and the errors of `in_pod` for a pod without a shell or without a folder.
+/// \par Source  sigs.k8s.io/agent-sandbox v0.5.6, extensions.agents.x-k8s.io/v1beta1.
+provider from_template(std::string_view name);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes
 

@@ -142,4 +142,13 @@ COFFERDAM_DECL provider in_pod(std::string_view name, std::string_view container
   return provider(std::move(settings));
 }
 
+COFFERDAM_DECL provider from_template(std::string_view name) {
+  if (!detail::is_subdomain(name))
+    throw detail::bad_option("invalid name of a SandboxTemplate: " + detail::in_quotes(name) +
+                             "; names have only lower-case letters, digits, '-' and '.'");
+  auto settings = std::make_shared<detail::sandbox_settings>();
+  settings->sandbox_template = std::string(name);
+  return provider(std::move(settings));
+}
+
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/kubernetes/detail/adopt_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/open_claim.hpp>
 #include <cofferdam/backends/kubernetes/detail/open_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
@@ -19,8 +20,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
-/// Opens a pod for an environment: adopts the running pod that the settings name, or makes a new one. After a failure,
-/// a new pod is deleted.
+/// Opens a pod for an environment: adopts the running pod that the settings name, claims a sandbox of a template, or
+/// makes a new pod. After a failure, what was made is deleted.
 inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor executor,
                                                         std::shared_ptr<const sandbox_settings> settings) {
   cluster_choice choice;
@@ -32,6 +33,7 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
   const auto api = std::make_shared<cluster_api>(executor, std::move(access));
   const auto opened = std::make_shared<sandbox>(api);
   const auto opens = [&opened, &settings] {
+    if (!settings->sandbox_template.empty()) return claim_opening::run(opened, settings);
     return settings->adopted_pod.empty() ? pod_opening::run(opened, settings) : pod_adoption::run(opened, settings);
   };
   const auto discards = [&opened] { return sandbox::discard(opened); };

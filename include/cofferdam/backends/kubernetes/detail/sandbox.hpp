@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/warden_place.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
@@ -61,8 +62,10 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     co_await owned_pod::remove(owned_);
     owned_.reset();
   }
-  /// Sets an adopted pod, which continues to run after `close` and `discard`.
+  /// Sets an adopted pod, which continues to run after `close` and `discard`, unless it belongs to `claim`.
   void adopt(std::string name) { adopted_ = std::move(name); }
+  /// Sets a claim, which `close` and `discard` delete. The cluster then deletes the pod.
+  void claim(std::shared_ptr<cluster_object> object) noexcept { claim_ = std::move(object); }
   /// Sets the session that runs the commands.
   /// \param variables  the environment variables of every command.
   void begin(command_session session, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
@@ -82,12 +85,13 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     co_return result;
   }
 
-  /// Deletes the pod, unless it is adopted, and closes all connections after a failure of the opening.
+  /// Deletes what this library has made, and closes all connections after a failure of the opening.
   static awaitable<void> discard(std::shared_ptr<sandbox> self) {
     self->closing_ = self->closed_ = true;
     try {
       self->session_.abandon();
-      if (self->owned_ && self->owned_->may_exist()) co_await owned_pod::remove(self->owned_);
+      const std::shared_ptr<cluster_object> made = self->made();
+      if (made && made->may_exist()) co_await cluster_object::remove(made);
       co_await self->api_->close();
     } catch (const error&) {  // the failure of the opening is reported instead; the pod ends by itself
     }
@@ -119,10 +123,11 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
 
   /// Deletes what this library has made; an adopted one continues to run.
   static awaitable<void> end_commands(std::shared_ptr<sandbox> self) {
-    if (self->owned_) {
+    const std::shared_ptr<cluster_object> made = self->made();
+    if (made) {
       // The commands get no grace period, because the removal ends everything.
       self->session_.abandon();
-      co_await owned_pod::remove(self->owned_);
+      co_await cluster_object::remove(made);
     } else if (self->session_) {
       co_await self->session_.close();
     }
@@ -130,8 +135,15 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
 
   static awaitable<void> release(std::shared_ptr<sandbox> self) { return self->api_->close(); }
 
+  /// Returns the object that this library has made for the environment; null if the pod is adopted.
+  std::shared_ptr<cluster_object> made() const {
+    if (owned_) return owned_;
+    return claim_;
+  }
+
   std::shared_ptr<cluster_api> api_;
-  std::shared_ptr<owned_pod> owned_;  // null if the pod is adopted
+  std::shared_ptr<owned_pod> owned_;       // null if the pod was made by others
+  std::shared_ptr<cluster_object> claim_;  // null if no other program makes a pod for this sandbox
   std::string adopted_;
 };
 
