@@ -8,6 +8,8 @@
 #   tests/kubernetes/cluster.sh start FOLDER   starts the cluster and makes the images (images.sh)
 #   tests/kubernetes/cluster.sh env FOLDER     prints variables for the tests: eval "$(tests/kubernetes/cluster.sh env FOLDER)"
 #   tests/kubernetes/cluster.sh stop FOLDER    stops it, removes pods, mounts, cgroups, bridge and run folder
+#   tests/kubernetes/cluster.sh start-sandboxes FOLDER   starts the controller of agent-sandbox in a running cluster
+#   tests/kubernetes/cluster.sh stop-sandboxes FOLDER    stops it, and removes its CRDs with all of their objects
 #
 # The script needs root. The parts are etcd, containerd, runc and CNI plugins from Debian, and one program with the API
 # server, the scheduler and the kubelet (program.sh). There is no controller manager: pods only, no deployments. FOLDER
@@ -190,6 +192,23 @@ own_mounts() {  # prints the mounts below FOLDER and the run folder, the deepest
   done </proc/self/mountinfo | sort -r
 }
 
+readonly definitions=/apis/apiextensions.k8s.io/v1/customresourcedefinitions
+readonly sandbox_kinds='extensions.agents.x-k8s.io/sandboxclaims extensions.agents.x-k8s.io/sandboxtemplates extensions.agents.x-k8s.io/sandboxwarmpools agents.x-k8s.io/sandboxes'
+
+sandbox_pods_are_gone() {
+  api GET '/api/v1/pods?labelSelector=agents.x-k8s.io%2Fsandbox-name-hash' | grep -q '"items": *\[\]'
+}
+
+stop_sandboxes() {
+  local kind
+  end_process "$(pid_of sandboxes)" 10
+  for kind in $sandbox_kinds; do
+    api DELETE "$definitions/${kind#*/}.${kind%/*}" >/dev/null 2>&1 || true
+  done
+  if is_ours "$(pid_of garbage-collector)"; then wait_for garbage-collector sandbox_pods_are_gone; fi
+  end_process "$(pid_of garbage-collector)" 5
+}
+
 readonly settings='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes net/ipv4/ip_forward'
 # Folders outside of FOLDER that the parts make.
 readonly side_folders='/var/lib/kubelet/device-plugins /var/lib/kubelet /var/log/containers /var/lib/cni/results /var/lib/cni'
@@ -200,6 +219,8 @@ stop() {
     rm -f "$folder/run"
     return
   fi
+  end_process "$(pid_of sandboxes)" 10
+  end_process "$(pid_of garbage-collector)" 5
   end_process "$(pid_of kube-scheduler)" 10
   end_process "$(pid_of kubelet)" 20
   names=$(container_names)
@@ -213,7 +234,7 @@ stop() {
   for process in /proc/[0-9]*; do  # processes with no stored id, such as shims of a crashed containerd
     pid=${process#/proc/}
     case $(cat "$process/comm" 2>/dev/null || true) in
-      containerd-shim* | containerd | etcd | hyper) end_process "$pid" 5 ;;
+      containerd-shim* | containerd | etcd | hyper | sandboxes) end_process "$pid" 5 ;;
     esac
   done
   while read -r place; do
@@ -417,11 +438,38 @@ start() {
   say "the node is ready after $SECONDS s"
 }
 
+sandboxes_run() { is_ours "$(pid_of sandboxes)" && is_ours "$(pid_of garbage-collector)"; }
+
+# Starts the controller of agent-sandbox, and a stand-in for the garbage collector, on which the controller relies.
+start_sandboxes() {
+  local parts definition name port kind
+  is_running || fail "no cluster runs for $folder: tests/kubernetes/cluster.sh start $folder"
+  if sandboxes_run; then return; fi
+  parts=$("$here/sandboxes.sh" 9>&-)
+  for definition in "$parts"/crds/*.yaml; do
+    name=$(sed -n '/^metadata:/,/^spec:/s/^  name: //p' "$definition")
+    api PATCH "$definitions/$name?fieldManager=cofferdam-tests&force=true" -H 'Content-Type: application/apply-patch+yaml' \
+      --data-binary "@$definition" >/dev/null
+    # The webhook of the controller converts objects of older versions, which no test uses.
+    api PATCH "$definitions/$name" -H 'Content-Type: application/merge-patch+json' \
+      -d '{"spec": {"conversion": {"strategy": "None", "webhook": null}}}' >/dev/null
+  done
+  for kind in $sandbox_kinds; do wait_for kubelet api GET "/apis/${kind%/*}/v1beta1/${kind#*/}"; done
+  ln -sf "$parts/controller" "$run/sandboxes"
+  port=$(free_ports 1)
+  background sandboxes "$run/sandboxes" --kubeconfig="$run/kubeconfig" --extensions --leader-elect=false \
+    --enable-webhook=false --metrics-bind-address=0 --health-probe-bind-address="127.0.0.1:$port"
+  wait_for sandboxes curl -sS --fail --max-time 5 --noproxy '*' "http://127.0.0.1:$port/readyz"
+  background garbage-collector python3 "$here/garbage_collector.py" "$run/"
+  say "the controller of agent-sandbox runs"
+}
+
 print_env() {
   folder=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder: start one first"
   read_run
   is_running || fail "no cluster runs for $folder: tests/kubernetes/cluster.sh start $folder"
   printf 'export COFFERDAM_TEST_KUBECONFIG=%q COFFERDAM_TEST_KUBE_FOLDER=%q\n' "$run/kubeconfig" "$folder"
+  if sandboxes_run; then echo 'export COFFERDAM_TEST_SANDBOXES=1'; fi
 }
 
 # ---- the command line ------------------------------------------------------------------------------------------------
@@ -441,8 +489,18 @@ case ${1:-}:$# in
     fi
     ;;
   env:2) print_env "$2" ;;
+  start-sandboxes:2)
+    open_folder "$2"
+    start_sandboxes
+    ;;
+  stop-sandboxes:2)
+    if [ -d "$2" ]; then
+      open_folder "$2"
+      if is_running; then stop_sandboxes; fi
+    fi
+    ;;
   *)
-    sed -n '5,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '5,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac
