@@ -61,7 +61,7 @@ class far_environment {
   far_environment& operator=(far_environment&&) noexcept = default;
   ~far_environment() {
     session_.abandon();
-    if (warden_) detail::reaper::instance().adopt(std::move(warden_));
+    if (warden_) cofferdam::detail::reaper::instance().adopt(std::move(warden_));
   }
 
   awaitable<command_result> run_command(command c) {
@@ -112,7 +112,7 @@ class far_provider {
   awaitable<far_environment> open() const {
     auto folder = std::make_shared<session_folder>();
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    detail::reaper::instance().sweep();
+    cofferdam::detail::reaper::instance().sweep();
     started_warden started = start_warden(native_warden_image().program(), folder->path());
     asio::local::stream_protocol::socket stream(executor, asio::local::stream_protocol(), started.socket.release());
     warden_settings settings = settings_;
