@@ -38,7 +38,8 @@ class sandbox_settings;
 /// its hold time (`pod_options::hold_time`). A lost connection is never made again, and no command is repeated.
 ///
 /// The environment may be moved while no operation is under way. If it is destroyed without `close()`, its commands end
-/// at once, and the pod ends after its hold time.
+/// at once, and the pod ends after its hold time. A pod from `from_template` then stays until its longest life is over,
+/// and one from `in_pod` continues.
 /// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
 class environment {
  public:
@@ -107,9 +108,11 @@ class environment {
   /// the claim, and the cluster then deletes the sandbox and its pod. Commands that are still running fail with
   /// error{exec_errc::environment_closed}. This function cannot be cancelled, and a second call waits for the first.
   ///
-  /// If the connection to the API server breaks, the request is repeated; it is sent at most three times.
-  /// \throws error{exec_errc::provider_failed} if the API server cannot be reached any more. The pod then ends after
-  ///     its hold time, or after its longest life if it is from `from_template`.
+  /// If the connection to the API server breaks, or the server is busy, the request is repeated; it is sent at most
+  /// three times.
+  /// \throws error{exec_errc::provider_failed} if the API server cannot be reached any more;
+  ///     error{exec_errc::unavailable} if it stays busy. The pod then ends after its hold time, or after its longest
+  ///     life if it is from `from_template`.
   awaitable<void> close();
 
  private:
@@ -117,7 +120,7 @@ class environment {
 };
 
 /// A recipe for environments in pods of a Kubernetes cluster: `kubernetes::from_image("python:3.12-slim")`. Each
-/// `open()` makes a new pod.
+/// `open()` makes a new pod, except for recipes of `in_pod` and `from_template`.
 ///
 /// The defaults are restrictive: no network, no capabilities, no new privileges, a read-only image, no token for the
 /// API server, 1 GiB of memory and one CPU. Commands run as a user other than root. `pod_options` changes these
@@ -170,15 +173,15 @@ class provider {
   /// \param time  zero or more. Default: 100 ms.
   provider& output_grace(std::chrono::milliseconds time);
 
-  /// Makes a pod and returns an environment in it. Follows the pod by a watch, and throws as soon as the cluster
-  /// reports a failure.
+  /// Makes or adopts a pod, and returns an environment in it. Follows a new pod by a watch, and throws as soon as the
+  /// cluster reports a failure.
   /// \throws error{exec_errc::invalid_argument} for an invalid kubeconfig or merge patch; error{exec_errc::not_found,
   ///     permission_denied} if the image cannot be had; error{exec_errc::permission_denied} if a right is missing (for
   ///     ConfigMaps: if the image has no shell, too) or a policy of the cluster forbids the pod;
   ///     error{exec_errc::provider_failed} if the cluster cannot be reached, if no node fits, if a quota is used up, or
-  ///     if the admitted pod differs from the requested one; error{exec_errc::cancelled}. After an exception, the pod
-  ///     is deleted.
-  /// \par Cancellation  terminal: deletes the pod, then throws error{exec_errc::cancelled}.
+  ///     if the admitted pod differs from the requested one; error{exec_errc::cancelled}. After an exception, a new
+  ///     pod or claim is deleted; if that fails, it ends as after `close()`.
+  /// \par Cancellation  terminal: deletes a new pod or claim, then throws error{exec_errc::cancelled}.
   awaitable<environment> open() const;
 
  private:
@@ -206,7 +209,7 @@ provider from_image(std::string_view name);
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
 /// variables, and `working_directory` (made if it is missing, never emptied; default: a new folder, removed soon after
-/// `close()`). `open_timeout` limits the time until the warden answers.
+/// `close()`). `open_timeout` limits the time until the shell has taken the warden.
 ///
 /// The isolation of the pod itself is unknown, so `isolation()` reports only the guarantees that this library adds. A
 /// process of the same user can kill the warden; on Linux 6.12 and newer, Landlock prevents this for the commands of
@@ -235,10 +238,10 @@ provider in_pod(std::string_view name, std::string_view container = {});
 /// and a folder that allows writing and executing, and commands have the user of the container and all its environment
 /// variables. The container is the one that kubectl would use.
 ///
-/// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, the environment variables,
-/// `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), and `longest_life`. A
-/// variable goes to each command directly, and not into the claim. `open_timeout` limits the time until the warden
-/// answers.
+/// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
+/// variables, `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), and
+/// `longest_life`. A variable goes to each command directly, and not into the claim. `open_timeout` limits the time
+/// until the pod runs and its shell has taken the warden.
 ///
 /// The isolation of the pod is that of the template, which this library does not know, so `isolation()` reports only
 /// the guarantees that this library adds.

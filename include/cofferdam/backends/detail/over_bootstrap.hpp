@@ -39,7 +39,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// because the end of the input ends the warden.
 ///
 /// If the script has an argument, the warden gets it, and is not started before another process has made the file
-/// `taken` beside it. Such a process is the first one of a pod, which then runs the same warden in hold mode.
+/// `taken` beside it. Such a process is the first one of a pod, which then runs the same warden in hold mode. The warden
+/// then replaces the shell, because commands could open the streams of a shell that has their user. The folder ends
+/// with the pod.
 inline constexpr std::string_view over_script =
     "trap : HUP INT PIPE TERM; unset CDPATH; a=$1; k=$((6*7)); "
     "if [ -t 0 ] || [ -t 1 ]; then printf \"cofferdam $k terminal\\n\"; exit 3; fi; "
@@ -70,7 +72,8 @@ inline constexpr std::string_view over_script =
     ">\"$r/warden\"; "
     "if [ \"$(($(wc -c <\"$r/warden\")))\" = \"$n\" ] && chmod 700 \"$r/warden\"; "
     "then if [ \"$a\" ]; then until [ -e \"$r/taken\" ]; do sleep 0.1 2>/dev/null || sleep 1 || z 8; done; fi; "
-    "printf \"cofferdam $k start\\n\"; (cd / && exec \"$r/warden\" $a); z $?; "
+    "printf \"cofferdam $k start\\n\"; if [ \"$a\" ]; then cd / && exec \"$r/warden\" \"$a\"; fi; "
+    "(cd / && exec \"$r/warden\"); z $?; "
     "else printf \"cofferdam $k short\\n\"; z 7; fi";
 
 inline constexpr std::string_view over_mark = "cofferdam 42 ";

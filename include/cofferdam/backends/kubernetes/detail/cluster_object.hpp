@@ -100,25 +100,26 @@ class cluster_object {
   static awaitable<bool> follow(std::shared_ptr<cluster_object> self, clock::time_point until,
                                 std::function<bool(const boost::json::object&)> is_news) {
     const std::string doing = "watch " + self->shown_;
-    std::string path = self->kind_ + "?watch=true&fieldSelector=metadata.name%3D" + self->name_;
+    std::string path =
+        self->kind_ + "?watch=true&fieldSelector=" + cofferdam::detail::percent_encoded("metadata.name=" + self->name_);
     const std::string_view version =
         cofferdam::detail::text_at(cofferdam::detail::object_at(self->seen_, "metadata"), "resourceVersion");
-    path += "&resourceVersion=" + std::string(version);
+    path += "&resourceVersion=" + cofferdam::detail::percent_encoded(version);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
     const std::chrono::milliseconds idle = std::max(left, std::chrono::milliseconds(1));
     watch_end end = watch_end::cut;
-    bool is_broken = false;
+    bool is_late = false;
     try {
       cofferdam::detail::http_exchange events = co_await self->api_->watch(path, idle, doing);
       end = co_await read_events(self, events, until, is_news);
     } catch (const error& reason) {
-      const bool is_late = reason.cause() == net_errc::timed_out;
+      is_late = reason.cause() == net_errc::timed_out;
       const bool is_old = reason.cause() == std::error_code(410, http_status_category());
-      is_broken = reason.code() == exec_errc::io_error && !is_late;  // the connection has failed within an event
+      const bool is_broken = reason.code() == exec_errc::io_error;  // the connection has failed within an event
       if (!is_late && !is_old && !is_broken) throw;
     }
     if (end != watch_end::cut) co_return end == watch_end::news;
-    if (is_broken) co_await wait_for(self->api_->executor(), pause_after_break);
+    if (!is_late && clock::now() < until) co_await wait_for(self->api_->executor(), pause_after_break);
     // The watch has ended, or cannot begin at this version of the object.
     const bool exists = co_await look(self);
     co_return exists;
@@ -137,7 +138,9 @@ class cluster_object {
         failure = reason;
       }
       if (!failure) break;
-      if (attempt == max_attempts || failure->code() != exec_errc::provider_failed) throw *failure;
+      const bool may_pass = failure->code() == exec_errc::provider_failed || failure->code() == exec_errc::unavailable;
+      if (attempt == max_attempts || !may_pass) throw *failure;
+      co_await wait_for(self->api_->executor(), attempt * pause_after_failure);
     }
     self->may_exist_ = false;
   }
@@ -151,6 +154,8 @@ class cluster_object {
 
   /// A proxy may end each watch at once, and would then get requests without a pause.
   static constexpr std::chrono::milliseconds pause_after_break{200};
+  /// An API server that starts again refuses requests for a moment.
+  static constexpr std::chrono::milliseconds pause_after_failure{300};
 
   std::string path() const { return kind_ + "/" + cofferdam::detail::percent_encoded(name_); }
 
@@ -161,7 +166,9 @@ class cluster_object {
     try {
       answer = co_await self->api_->ask("POST", self->kind_, boost::json::serialize(body), doing, std::vector<int>());
     } catch (const error& reason) {
-      self->may_exist_ = reason.cause().category() != http_status_category();
+      // With these statuses the object may exist nevertheless; 409 can be the answer to a repeated request.
+      const int status = reason.cause().category() == http_status_category() ? reason.cause().value() : 0;
+      self->may_exist_ = status < 400 || status == 408 || status == 409 || status >= 500;
       throw;
     }
     self->seen_ = cluster_api::object_of(answer, doing);

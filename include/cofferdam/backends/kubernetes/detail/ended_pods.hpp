@@ -16,6 +16,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -93,42 +94,52 @@ inline constexpr int max_deletions = 25;
 inline constexpr std::chrono::milliseconds max_deletion_time{1000};
 
 /// Deletes some of the ended pods, within the limits above.
-/// \return  true if it has deleted some, and more are left.
+/// \return  true if it has deleted some, and more may be left.
 inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) {
   using clock = std::chrono::steady_clock;
   const clock::time_point until = clock::now() + max_deletion_time;
-  const std::string doing = "list ended pods";
+  const auto left = [until] {
+    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
+    return std::max(time, std::chrono::milliseconds(1));
+  };
   // The other phases are Succeeded, Failed, and Unknown; `is_left` looks at the containers.
   const std::string path =
       api->path("pods") + "?limit=" + std::to_string(max_deletions) +
       "&labelSelector=" + cofferdam::detail::percent_encoded(std::string(sandbox_label) + "=1") +
       "&fieldSelector=" + cofferdam::detail::percent_encoded("status.phase!=Pending,status.phase!=Running");
-  http_response answer =
-      co_await api->ask_once("GET", path, std::string(), doing, std::vector<int>(), max_deletion_time);
-  const boost::json::object list = cluster_api::object_of(answer, doing);
-  const boost::json::array* const pods = array_at(list, "items");
-  bool is_rest = !text_at(object_at(&list, "metadata"), "continue").empty();
-  bool has_deleted = false;
-  for (const boost::json::value& each : pods == nullptr ? boost::json::array() : *pods) {
-    const boost::json::object* const pod = each.if_object();
-    if (pod == nullptr || !is_left(*pod, std::chrono::system_clock::now())) continue;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
-    if (left <= std::chrono::milliseconds::zero()) {
-      is_rest = true;
-      break;
+  const std::string doing = "list ended pods";
+  int deleted = 0;
+  std::string next;  // names the next part of the list
+  do {
+    const std::string part = next.empty() ? path : path + "&continue=" + cofferdam::detail::percent_encoded(next);
+    http_response answer = co_await api->ask_once("GET", part, std::string(), doing, std::vector<int>(), left());
+    const boost::json::object list = cluster_api::object_of(answer, doing);
+    next = text_at(object_at(&list, "metadata"), "continue");
+    const boost::json::array* const pods = array_at(list, "items");
+    for (const boost::json::value& each : pods == nullptr ? boost::json::array() : *pods) {
+      const boost::json::object* const pod = each.if_object();
+      if (pod == nullptr || !is_left(*pod, std::chrono::system_clock::now())) continue;
+      if (deleted == max_deletions || clock::now() >= until) co_return deleted != 0;
+      std::vector<int> fine{404, 409};
+      std::optional<error> failure;
+      try {
+        co_await api->ask_once("DELETE", api->pod_path(text_at(object_at(pod, "metadata"), "name")),
+                               delete_request(*pod), "delete an ended pod", std::move(fine), left());
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      if (failure && failure->code() == exec_errc::cancelled) throw *failure;
+      if (failure) co_return deleted != 0;  // mostly because the time is over
+      ++deleted;
     }
-    std::vector<int> fine{404, 409};
-    co_await api->ask_once("DELETE", api->pod_path(text_at(object_at(pod, "metadata"), "name")), delete_request(*pod),
-                           "delete an ended pod", std::move(fine), left);
-    has_deleted = true;
-  }
-  const bool is_unfinished = has_deleted && is_rest;
+  } while (!next.empty() && clock::now() < until);
+  const bool is_unfinished = deleted != 0 && !next.empty();
   co_return is_unfinished;
 }
 
-/// Deletes the pods of this library in the namespace that programs which died have left, and which have ended. Takes
-/// about a second at most; later calls delete the rest. If all are gone, the next look follows after a minute. Without
-/// the right to list pods, the pods stay.
+/// Deletes the pods of this library in the namespace that programs which died have left, and which have ended. Begins
+/// no request after a second, and waits at most a second for each step of a request; later calls delete the rest.
+/// If all are gone, the next look follows after a minute. Without the right to list pods, the pods stay.
 /// \throws error{exec_errc::cancelled}.
 inline awaitable<void> delete_ended_pods(std::shared_ptr<cluster_api> api) {
   static ended_pod_looks looks;

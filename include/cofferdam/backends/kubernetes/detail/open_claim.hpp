@@ -7,6 +7,7 @@
 #include <cofferdam/backends/kubernetes/detail/claim_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
+#include <cofferdam/backends/kubernetes/detail/names.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_containers.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_status.hpp>
@@ -15,10 +16,13 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -26,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
@@ -81,7 +86,7 @@ class claim_opening {
                                     one_line(api->space(), 80) + "\"";
     const std::string pools = api->path("sandboxwarmpools", claims_api);
     const std::optional<boost::json::object> list =
-        co_await api->find(pools + "?limit=500", "list the warm pools of " + of_template);
+        co_await all_pools(api, pools, "list the warm pools of " + of_template);
     if (!list) throw not_installed(api->address());
     const std::optional<boost::json::object> found =
         co_await api->find(template_path(*api, sandbox_template), "look at " + of_template);
@@ -103,6 +108,29 @@ class claim_opening {
     co_return pool;
   }
 
+  /// Returns the list of all warm pools of the namespace; no value if the cluster knows no such objects.
+  static awaitable<std::optional<boost::json::object>> all_pools(std::shared_ptr<cluster_api> api, std::string path,
+                                                                 std::string doing) {
+    std::optional<boost::json::object> all;
+    std::string next;  // names the next part of the list
+    do {
+      std::string part = path + "?limit=500";
+      if (!next.empty()) part += "&continue=" + cofferdam::detail::percent_encoded(next);
+      std::optional<boost::json::object> found = co_await api->find(std::move(part), doing);
+      if (!found) break;
+      next = cofferdam::detail::text_at(cofferdam::detail::object_at(*found, "metadata"), "continue");
+      if (!all) {
+        all = std::move(*found);
+        continue;
+      }
+      const boost::json::array* const more = cofferdam::detail::array_at(*found, "items");
+      boost::json::value* const items = all->if_contains("items");
+      if (more == nullptr || items == nullptr || !items->is_array()) continue;
+      for (const boost::json::value& each : *more) items->get_array().push_back(each);
+    } while (!next.empty());
+    co_return all;
+  }
+
   static error not_installed(const std::string& address) {
     return error(exec_errc::unsupported,
                  "kubernetes: agent-sandbox 0.5 or newer is not installed in the cluster " + address + ": it has no " +
@@ -118,6 +146,8 @@ class claim_opening {
                                                                      clock::time_point until) {
     bool template_exists = false;
     for (;;) {
+      // The pod can appear, or become that of the sandbox, without a change of the claim.
+      constexpr std::chrono::seconds look_again(2);
       const std::string name = sandbox_of(claim->seen());
       if (!name.empty()) {
         const std::shared_ptr<cluster_object> pod = co_await find_pod(claim->api(), name);
@@ -136,21 +166,35 @@ class claim_opening {
         const claim_verdict then = judge_claim(now);
         return then.phase() != verdict.phase() || then.words() != verdict.words() || sandbox_of(now) != name;
       };
-      const bool exists = co_await cluster_object::follow(claim, until, std::ref(is_news));
+      const clock::time_point limit = name.empty() ? until : std::min(until, clock::now() + look_again);
+      const bool exists = co_await cluster_object::follow(claim, limit, std::ref(is_news));
       if (!exists) throw claim_error(claim_verdict(claim_phase::deleted), claim->name(), sandbox_template);
     }
   }
 
-  /// Returns the pod of a sandbox; null if it does not exist so far.
+  /// Returns true if an object belongs to the owner with this uid.
+  static bool is_owned_by(const boost::json::object& object, std::string_view uid) {
+    const boost::json::array* const owners =
+        cofferdam::detail::array_at(cofferdam::detail::object_at(object, "metadata"), "ownerReferences");
+    for (const boost::json::value& each : owners == nullptr ? boost::json::array() : *owners)
+      if (!uid.empty() && cofferdam::detail::text_at(each.if_object(), "uid") == uid) return true;
+    return false;
+  }
+
+  /// Returns the pod of a sandbox; null if it does not exist so far. The Sandbox names its pod in an annotation, which
+  /// others may change, so the pod must also belong to the Sandbox.
   static awaitable<std::shared_ptr<cluster_object>> find_pod(std::shared_ptr<cluster_api> api, std::string of_sandbox) {
     const std::optional<boost::json::object> found =
         co_await api->find(api->path("sandboxes", sandboxes_api) + "/" + cofferdam::detail::percent_encoded(of_sandbox),
                            "look at the Sandbox \"" + one_line(of_sandbox, 120) + "\"");
     if (!found) co_return nullptr;
     const std::string name = pod_of(*found);
+    if (!is_subdomain(name)) co_return nullptr;
     const auto pod = std::make_shared<cluster_object>(api, api->path("pods"), name, api->shown(name));
     const bool exists = co_await cluster_object::look(pod);
     if (!exists) co_return nullptr;
+    const std::string_view uid = cofferdam::detail::text_at(cofferdam::detail::object_at(*found, "metadata"), "uid");
+    if (!is_owned_by(pod->seen(), uid)) co_return nullptr;
     co_return pod;
   }
 };

@@ -88,12 +88,15 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   /// Deletes what this library has made, and closes all connections after a failure of the opening.
   static awaitable<void> discard(std::shared_ptr<sandbox> self) {
     self->closing_ = self->closed_ = true;
+    self->session_.abandon();
     try {
-      self->session_.abandon();
       const std::shared_ptr<cluster_object> made = self->made();
       if (made && made->may_exist()) co_await cluster_object::remove(made);
+    } catch (const error&) {  // the failure of the opening is reported instead; the pod ends by itself in time
+    }
+    try {
       co_await self->api_->close();
-    } catch (const error&) {  // the failure of the opening is reported instead; the pod ends by itself
+    } catch (const error&) {
     }
   }
 
