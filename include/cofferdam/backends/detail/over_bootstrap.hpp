@@ -39,9 +39,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// because the end of the input ends the warden.
 ///
 /// If the script has an argument, the warden gets it, and is not started before another process has made the file
-/// `taken` beside it. Such a process is the first one of a pod, which then runs the same warden in hold mode. The warden
-/// then replaces the shell, because commands could open the streams of a shell that has their user. The folder ends
-/// with the pod.
+/// `taken` beside it. Such a process is the first one of a pod, which then runs the same warden in hold mode. In this
+/// case the warden replaces the shell, because commands could open the streams of a shell that has their user. The
+/// folder ends with the pod.
 inline constexpr std::string_view over_script =
     "trap : HUP INT PIPE TERM; unset CDPATH; a=$1; k=$((6*7)); "
     "if [ -t 0 ] || [ -t 1 ]; then printf \"cofferdam $k terminal\\n\"; exit 3; fi; "
