@@ -48,7 +48,7 @@ inline constexpr used_right used_rights[] = {
     {"", "pods", "", "list", false},
     {"", "pods", "exec", "get", true},
     {"", "pods", "exec", "create", false},  // needed since `exec_needs_create`
-    {"", "configmaps", "", "get", false},  // without them, the warden comes by an exec
+    {"", "configmaps", "", "get", false},   // without them, the warden comes by an exec
     {"", "configmaps", "", "create", false},
     {"networking.k8s.io", "networkpolicies", "", "get", true},
     {"networking.k8s.io", "networkpolicies", "", "create", true},
