@@ -9,7 +9,7 @@
 #include "docker/docker_support.hpp"
 #include "net/certificates.hpp"
 #include "support/forked_host.hpp"
-#include "support/paths.hpp"
+#include "support/script_server.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -74,40 +74,12 @@ class variables_set {
 /// Starts tests/docker/tls_proxy.py, which offers the daemon's socket over TLS.
 class tls_proxy {
  public:
-  explicit tls_proxy(const std::string& folder) {
-    int to[2];
-    int from[2];
-    if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    const std::string script = cofferdam_test::source_path("tests/docker/tls_proxy.py");
-    const std::string socket = docker_address().substr(7);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(to[0], 0);
-      ::dup2(from[1], 1);
-      ::execlp("python3", "python3", script.c_str(), folder.c_str(), socket.c_str(), static_cast<char*>(nullptr));
-      ::_exit(127);
-    }
-    ::close(to[0]);
-    ::close(from[1]);
-    input_ = to[1];
-    char c = 0;
-    while (::read(from[0], &c, 1) == 1 && c != '\n') port_ += c;
-    ::close(from[0]);
-  }
-  tls_proxy(const tls_proxy&) = delete;
-  tls_proxy& operator=(const tls_proxy&) = delete;
-  ~tls_proxy() {
-    ::close(input_);
-    ::kill(pid_, SIGTERM);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  const std::string& port() const { return port_; }
+  explicit tls_proxy(const std::string& folder)
+      : server_("tests/docker/tls_proxy.py", {folder, docker_address().substr(7)}) {}
+  const std::string& port() const { return server_.line(); }
 
  private:
-  pid_t pid_ = -1;
-  int input_ = -1;
-  std::string port_;
+  cofferdam_test::script_server server_;
 };
 
 /// Opens a container and runs a command in it. By default the daemon is found as the docker command would find it.

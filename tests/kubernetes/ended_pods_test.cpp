@@ -83,7 +83,7 @@ TEST(KubernetesEndedPods, each_call_deletes_some_until_only_foreign_ones_are_lef
   });
 }
 
-// The kernel accepts the connection, and nobody answers.
+// The server is a socket that listens and never answers.
 TEST(KubernetesEndedPods, a_server_that_does_not_answer_delays_the_caller_by_about_a_second) {
   run([]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;

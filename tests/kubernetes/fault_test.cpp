@@ -14,9 +14,9 @@
 #include "kubernetes/kube_support.hpp"
 #include "support/census.hpp"
 #include "support/fault_proxy.hpp"
-#include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/script_server.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <boost/json/array.hpp>
@@ -27,7 +27,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -41,8 +40,6 @@
 #include <system_error>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -60,45 +57,16 @@ using cofferdam_test::run;
 /// Starts tests/kubernetes/tls_client.py, which offers the plain text of the API server on a Unix socket.
 class tls_client {
  public:
-  tls_client() {
-    int to[2];
-    int from[2];
-    if (::pipe2(to, O_CLOEXEC) != 0 || ::pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    const std::string script = cofferdam_test::source_path("tests/kubernetes/tls_client.py");
-    const auto access = cofferdam_test::admin_access();
-    const std::string port = std::to_string(access.port);
-    const std::string path = socket();
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(to[0], 0);
-      ::dup2(from[1], 1);
-      ::execlp("python3", "python3", script.c_str(), path.c_str(), port.c_str(), access.cluster.authority.path.c_str(),
-               static_cast<char*>(nullptr));
-      ::_exit(127);
-    }
-    ::close(to[0]);
-    ::close(from[1]);
-    input_ = to[1];
-    char c = 0;
-    while (::read(from[0], &c, 1) == 1 && c != '\n') {
-    }
-    ::close(from[0]);
-    if (c != '\n') throw std::runtime_error("tls_client.py does not start");
-  }
-  tls_client(const tls_client&) = delete;
-  tls_client& operator=(const tls_client&) = delete;
-  ~tls_client() {
-    ::close(input_);
-    ::kill(pid_, SIGTERM);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
+  tls_client() : tls_client(cofferdam_test::admin_access()) {}
   std::string socket() const { return (folder_.path() / "plain.sock").string(); }
 
  private:
+  explicit tls_client(const cofferdam::kubernetes::detail::cluster_access& access)
+      : server_("tests/kubernetes/tls_client.py",
+                {socket(), std::to_string(access.port), access.cluster.authority.path}) {}
+
   cofferdam_test::temporary_folder folder_;
-  pid_t pid_ = -1;
-  int input_ = -1;
+  cofferdam_test::script_server server_;
 };
 
 /// The result of one conversation.

@@ -41,6 +41,7 @@ using namespace std::chrono_literals;
 using cofferdam::kubernetes::detail::cluster_api;
 using cofferdam::kubernetes::detail::owned_pod;
 using cofferdam_test::eventually;
+using cofferdam_test::failure_of;
 using cofferdam_test::marked;
 using cofferdam_test::open_api;
 using cofferdam_test::pause_for;
@@ -100,19 +101,6 @@ class KubernetesAdoption : public testing::Test {
       });
     });
     return text;
-  }
-
-  static error failure_of(const kubernetes::provider& where) {
-    try {
-      run([&]() -> awaitable<void> {
-        kubernetes::environment env = co_await where.open();
-        co_await env.close();
-      });
-    } catch (const error& reason) {
-      return reason;
-    }
-    ADD_FAILURE() << "open() did not fail";
-    return error(exec_errc::io_error, "no error");
   }
 
   const std::string name_ = "adopted-" + std::to_string(::getpid());

@@ -2,11 +2,14 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
 
+#include "support/error_of.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 
@@ -71,6 +74,17 @@ inline cofferdam::awaitable<std::shared_ptr<cofferdam::kubernetes::detail::clust
   cofferdam::kubernetes::detail::cluster_access access = admin_access();
   if (!space.empty()) access.namespace_name = space;
   co_return std::make_shared<cofferdam::kubernetes::detail::cluster_api>(executor, std::move(access));
+}
+
+/// Returns the error of `open()`. Fails the test if there is none.
+inline cofferdam::error failure_of(const cofferdam::kubernetes::provider& provider) {
+  const auto opens = [&provider] {
+    run([&]() -> cofferdam::awaitable<void> {
+      cofferdam::kubernetes::environment env = co_await provider.open();
+      co_await env.close();
+    });
+  };
+  return error_of(opens).value_or(cofferdam::error(cofferdam::exec_errc::io_error, "no error"));
 }
 
 /// A namespace for one test. The destructor removes it with its objects.

@@ -50,6 +50,7 @@ using namespace cofferdam;
 using namespace std::chrono_literals;
 using cofferdam::kubernetes::pod_options;
 using cofferdam::kubernetes::detail::cluster_api;
+using cofferdam_test::failure_of;
 using cofferdam_test::marked;
 using cofferdam_test::run;
 
@@ -99,19 +100,6 @@ class KubernetesBackend : public testing::Test {
     co_await api->ask("DELETE", api->pod_path(name) + "?gracePeriodSeconds=0", std::string(), "delete a pod",
                       std::vector<int>());
     co_await api->close();
-  }
-
-  static error failure_of(kubernetes::provider provider) {
-    try {
-      run([&]() -> awaitable<void> {
-        kubernetes::environment env = co_await provider.open();
-        co_await env.close();
-      });
-    } catch (const error& reason) {
-      return reason;
-    }
-    ADD_FAILURE() << "open() did not fail";
-    return error(exec_errc::io_error, "no error");
   }
 };
 

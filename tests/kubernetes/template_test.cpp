@@ -51,6 +51,7 @@ using namespace std::chrono_literals;
 using cofferdam::kubernetes::detail::claims_api;
 using cofferdam::kubernetes::detail::cluster_api;
 using cofferdam_test::eventually;
+using cofferdam_test::failure_of;
 using cofferdam_test::marked;
 using cofferdam_test::open_api;
 using cofferdam_test::run;
@@ -147,19 +148,6 @@ class KubernetesTemplate : public testing::Test {
         if (!each.at("metadata").as_object().contains("deletionTimestamp")) found.push_back(each);
     });
     return found;
-  }
-
-  static error failure_of(const kubernetes::provider& where) {
-    try {
-      run([&]() -> awaitable<void> {
-        kubernetes::environment env = co_await where.open();
-        co_await env.close();
-      });
-    } catch (const error& reason) {
-      return reason;
-    }
-    ADD_FAILURE() << "open() did not fail";
-    return error(exec_errc::io_error, "no error");
   }
 
   static void expect_failure(const kubernetes::provider& where, exec_errc code, const std::vector<std::string>& words) {

@@ -14,6 +14,7 @@
 
 #include "kubernetes/kube_support.hpp"
 #include "net/certificates.hpp"
+#include "support/error_of.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
@@ -29,6 +30,7 @@ using namespace cofferdam;
 using cofferdam::kubernetes::cluster_choice;
 using cofferdam::kubernetes::cluster_info;
 using cofferdam::kubernetes::examine_cluster;
+using cofferdam_test::failure_of;
 using cofferdam_test::kubeconfig_text;
 using cofferdam_test::run;
 using cofferdam_test::server_field;
@@ -49,25 +51,6 @@ class KubernetesTrust : public testing::Test {
     return kubernetes::from_image("cofferdam-test/busybox:1").options(options);
   }
 
-  template <class Call>
-  static error failure_of(Call call) {
-    try {
-      call();
-    } catch (const error& reason) {
-      return reason;
-    }
-    ADD_FAILURE() << "the call did not fail";
-    return error(exec_errc::io_error, "no error");
-  }
-  static error failure_of(const kubernetes::provider& provider) {
-    return failure_of([&] {
-      run([&]() -> awaitable<void> {
-        kubernetes::environment env = co_await provider.open();
-        co_await env.close();
-      });
-    });
-  }
-
   cofferdam_test::temporary_folder folder_;
 };
 
@@ -76,8 +59,8 @@ TEST_F(KubernetesTrust, an_unverified_server_is_refused_unless_the_caller_allows
   const error refused = failure_of(pods(file, false));
   EXPECT_EQ(refused.code(), exec_errc::invalid_argument) << refused.what();
   EXPECT_NE(std::string(refused.what()).find("allow_insecure()"), std::string::npos) << refused.what();
-  const error unexamined = failure_of([&] { run([&] { return examine_cluster(cluster_choice().kubeconfig(file)); }); });
-  EXPECT_EQ(unexamined.code(), exec_errc::invalid_argument) << unexamined.what();
+  const auto examines = [&] { run([&] { return examine_cluster(cluster_choice().kubeconfig(file)); }); };
+  EXPECT_EQ(cofferdam_test::code_of(examines), exec_errc::invalid_argument);
 
   const cluster_info info = run([&] { return examine_cluster(cluster_choice().kubeconfig(file).allow_insecure()); });
   EXPECT_TRUE(info.version().starts_with("v1.")) << info.version();

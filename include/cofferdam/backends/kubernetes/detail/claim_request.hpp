@@ -40,16 +40,6 @@ inline std::string kube_time(std::chrono::system_clock::time_point when) {
   return std::string(text, size);
 }
 
-/// Returns the metadata of an object that this library creates.
-inline boost::json::object own_metadata(std::string_view name) {
-  boost::json::object labels;
-  labels["app.kubernetes.io/managed-by"] = "cofferdam";
-  boost::json::object metadata;
-  metadata["name"] = json_text(name);
-  metadata["labels"] = std::move(labels);
-  return metadata;
-}
-
 /// Returns a claim for a sandbox. After the longest life of the options, the controller deletes the claim.
 /// \param pool  the warm pool from which the sandbox comes.
 /// \param now   the present time.

@@ -34,29 +34,8 @@ enum class claim_phase {
   deleted,      ///< the claim does not exist any more
 };
 
-/// A judgement on a claim.
-class claim_verdict {
- public:
-  claim_verdict(claim_phase phase, std::string words = {}) : phase_(phase), words_(std::move(words)) {}
-  claim_phase phase() const noexcept { return phase_; }
-  /// Returns the cluster's own words: untrusted.
-  const std::string& words() const noexcept { return words_; }
-  /// Returns true if the claim will not get a sandbox.
-  bool is_final() const noexcept { return phase_ > claim_phase::no_pool; }
-
- private:
-  claim_phase phase_;
-  std::string words_;
-};
-
-/// Returns the object of a status condition; null if there is none.
-inline const boost::json::object* condition_of(const boost::json::object& object, std::string_view type) {
-  const boost::json::array* const conditions = array_at(object_at(object, "status"), "conditions");
-  if (conditions == nullptr) return nullptr;
-  for (const boost::json::value& each : *conditions)
-    if (text_at(each.if_object(), "type") == type) return each.if_object();
-  return nullptr;
-}
+/// A judgement on a claim. A final claim does not get a sandbox.
+using claim_verdict = cluster_verdict<claim_phase, claim_phase::no_pool>;
 
 /// Returns the HTTP status with which the API server has refused to create a sandbox or a pod, as the words of the
 /// controller show it; 0 if it has not refused. The controller passes only the message of the API server.
@@ -73,14 +52,12 @@ inline claim_verdict judge_claim(const boost::json::object& claim) {
   const boost::json::object* const metadata = object_at(claim, "metadata");
   if (metadata != nullptr && metadata->contains("deletionTimestamp"))
     return {claim_phase::deleted, "another program deleted it"};
-  const boost::json::object* const ready = condition_of(claim, "Ready");
+  const boost::json::object* const ready = condition_of(object_at(claim, "status"), "Ready");
   if (ready == nullptr) return {claim_phase::unseen};
   if (text_at(*ready, "status") == "True") return {claim_phase::ready};
   const std::string_view reason = text_at(*ready, "reason");
-  std::string words(reason);
   const std::string_view message = text_at(*ready, "message");
-  if (!words.empty() && !message.empty()) words += ": ";
-  words.append(message);
+  std::string words = reason_and_message(reason, message);
   if (reason == "TemplateNotFound") return {claim_phase::no_template, std::move(words)};
   if (reason == "WarmPoolNotFound") return {claim_phase::no_pool, std::move(words)};
   if (reason == "ClaimExpired" || reason == "SandboxExpired") return {claim_phase::expired, std::move(words)};
@@ -178,7 +155,7 @@ inline pod_verdict judge_sandbox_pod(const boost::json::object& pod, std::string
       if (other.is_final()) return other;
     }
   }
-  const boost::json::object* const ready = condition_of(pod, "Ready");
+  const boost::json::object* const ready = condition_of(status, "Ready");
   if (ready != nullptr && text_at(*ready, "status") == "True") return verdict;
   return {pod_phase::starting, verdict.phase() == pod_phase::running ? "it runs, but is not ready" : ""};
 }

@@ -48,6 +48,12 @@ inline awaitable<void> wait_for(asio::any_io_executor executor, std::chrono::mil
   if (failure) throw error(exec_errc::cancelled, "kubernetes: cancelled");
 }
 
+/// Returns the time until `until`, and at least one millisecond, for limits that must not be zero.
+inline std::chrono::milliseconds time_left(std::chrono::steady_clock::time_point until) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  return std::max(left, std::chrono::milliseconds(1));
+}
+
 /// The calls of the API server that an environment needs. All calls must be made on one executor, and several may be
 /// under way at once.
 class cluster_api {
@@ -81,9 +87,7 @@ class cluster_api {
   awaitable<http_response> ask(std::string method, std::string path, std::string body, std::string doing,
                                std::vector<int> fine) {
     for (int attempt = 1;; ++attempt) {
-      http_request what = client_.make(method, path);
-      what.field("Accept", "application/json");
-      if (!body.empty()) what.content("application/json", body);
+      http_request what = request(method, path, body);
       http_response answer = co_await exchange(std::move(what), doing, cofferdam::detail::http_limits());
       if (is_fine(answer, fine)) co_return answer;
       const api_status status = api_status::read(static_cast<unsigned>(answer.status()), answer.text());
@@ -101,9 +105,7 @@ class cluster_api {
   /// \param limit  the time limit of each step: to connect, until the response begins, and between its pieces.
   awaitable<http_response> ask_once(std::string method, std::string path, std::string body, std::string doing,
                                     std::vector<int> fine, std::chrono::milliseconds limit) {
-    http_request what = client_.make(method, path);
-    what.field("Accept", "application/json");
-    if (!body.empty()) what.content("application/json", body);
+    http_request what = request(method, path, body);
     const cofferdam::detail::http_limits limits =
         cofferdam::detail::http_limits().connect(limit).head(limit).idle(limit);
     http_response answer = co_await exchange(std::move(what), doing, limits);
@@ -198,6 +200,13 @@ class cluster_api {
   static constexpr int max_attempts = 6;
   static constexpr std::chrono::seconds max_pause{30};
   static constexpr std::size_t max_error = std::size_t{64} * 1024;
+
+  http_request request(const std::string& method, const std::string& path, const std::string& body) {
+    http_request what = client_.make(method, path);
+    what.field("Accept", "application/json");
+    if (!body.empty()) what.content("application/json", body);
+    return what;
+  }
 
   static bool is_fine(const http_response& answer, const std::vector<int>& fine) {
     return answer.status() < 300 || std::find(fine.begin(), fine.end(), answer.status()) != fine.end();

@@ -105,12 +105,10 @@ class cluster_object {
     const std::string_view version =
         cofferdam::detail::text_at(cofferdam::detail::object_at(self->seen_, "metadata"), "resourceVersion");
     path += "&resourceVersion=" + cofferdam::detail::percent_encoded(version);
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
-    const std::chrono::milliseconds idle = std::max(left, std::chrono::milliseconds(1));
     watch_end end = watch_end::cut;
     bool is_late = false;
     try {
-      cofferdam::detail::http_exchange events = co_await self->api_->watch(path, idle, doing);
+      cofferdam::detail::http_exchange events = co_await self->api_->watch(path, time_left(until), doing);
       end = co_await read_events(self, events, until, is_news);
     } catch (const error& reason) {
       is_late = reason.cause() == net_errc::timed_out;

@@ -16,7 +16,6 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -98,10 +97,6 @@ inline constexpr std::chrono::milliseconds max_deletion_time{1000};
 inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) {
   using clock = std::chrono::steady_clock;
   const clock::time_point until = clock::now() + max_deletion_time;
-  const auto left = [until] {
-    const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
-    return std::max(time, std::chrono::milliseconds(1));
-  };
   // The other phases are Succeeded, Failed, and Unknown; `is_left` looks at the containers.
   const std::string path =
       api->path("pods") + "?limit=" + std::to_string(max_deletions) +
@@ -112,7 +107,8 @@ inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) 
   std::string next;  // names the next part of the list
   do {
     const std::string part = next.empty() ? path : path + "&continue=" + cofferdam::detail::percent_encoded(next);
-    http_response answer = co_await api->ask_once("GET", part, std::string(), doing, std::vector<int>(), left());
+    http_response answer =
+        co_await api->ask_once("GET", part, std::string(), doing, std::vector<int>(), time_left(until));
     const boost::json::object list = cluster_api::object_of(answer, doing);
     next = text_at(object_at(&list, "metadata"), "continue");
     const boost::json::array* const pods = array_at(list, "items");
@@ -124,7 +120,7 @@ inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) 
       std::optional<error> failure;
       try {
         co_await api->ask_once("DELETE", api->pod_path(text_at(object_at(pod, "metadata"), "name")),
-                               delete_request(*pod), "delete an ended pod", std::move(fine), left());
+                               delete_request(*pod), "delete an ended pod", std::move(fine), time_left(until));
       } catch (const error& reason) {
         failure = reason;
       }

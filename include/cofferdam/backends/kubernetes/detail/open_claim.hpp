@@ -56,9 +56,7 @@ class claim_opening {
     pod_rules rules(pod->name(), container, settings->sandbox_template);
     co_await follow_until_running(pod, until, settings->options.node_wait(), std::move(rules));
     into->adopt(pod->name());
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - clock::now());
-    co_await pod_adoption::connect(into, settings, pod->seen(), std::move(container),
-                                   std::max(left, std::chrono::milliseconds(1)));
+    co_await pod_adoption::connect(into, settings, pod->seen(), std::move(container), time_left(until));
   }
 
  private:

@@ -286,9 +286,7 @@ class pod_opening {
     order.workspace = settings->options.working_directory();
     order.folder_advice = "; with the rights to get and create configmaps, the warden comes by a ConfigMap instead";
     cofferdam::detail::warden_delivery<exec_stream> delivery(stream, std::move(order));
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - owned_pod::clock::now());
-    const std::string first =
-        co_await deliver_in_time(api, stream, delivery, std::max(left, std::chrono::milliseconds(1)));
+    const std::string first = co_await deliver_in_time(api, stream, delivery, time_left(until));
     stream.put_back(first);
     variables = delivery.place().variables();
     co_return stream;

@@ -67,14 +67,19 @@ inline std::string warden_map_name() {
          std::string(warden_image_for("aarch64").sha256().substr(0, 6));
 }
 
-/// Returns the ConfigMap with the wardens for both architectures. It is created once in a namespace, and cannot be
-/// changed afterwards.
-inline boost::json::object warden_map() {
+/// Returns the metadata of an object that this library creates.
+inline boost::json::object own_metadata(std::string_view name) {
   boost::json::object labels;
   labels["app.kubernetes.io/managed-by"] = "cofferdam";
   boost::json::object metadata;
-  metadata["name"] = json_text(warden_map_name());
+  metadata["name"] = json_text(name);
   metadata["labels"] = std::move(labels);
+  return metadata;
+}
+
+/// Returns the ConfigMap with the wardens for both architectures. It is created once in a namespace, and cannot be
+/// changed afterwards.
+inline boost::json::object warden_map() {
   boost::json::object programs;
   for (const char* const machine : {"x86_64", "aarch64"}) {
     const std::span<const unsigned char> program = warden_image_for(machine).program();
@@ -83,7 +88,7 @@ inline boost::json::object warden_map() {
   boost::json::object map;
   map["apiVersion"] = "v1";
   map["kind"] = "ConfigMap";
-  map["metadata"] = std::move(metadata);
+  map["metadata"] = own_metadata(warden_map_name());
   map["immutable"] = true;
   map["binaryData"] = std::move(programs);
   return map;

@@ -36,20 +36,25 @@ enum class pod_phase {
   ended,      ///< the first process has ended by itself: no session came in the hold time
 };
 
-/// A judgement on a pod.
-class pod_verdict {
+/// A judgement on an object of the cluster.
+/// \tparam LastOpen  the last phase in which the object may still become usable.
+template <class Phase, Phase LastOpen>
+class cluster_verdict {
  public:
-  pod_verdict(pod_phase phase, std::string words = {}) : phase_(phase), words_(std::move(words)) {}
-  pod_phase phase() const noexcept { return phase_; }
+  cluster_verdict(Phase phase, std::string words = {}) : phase_(phase), words_(std::move(words)) {}
+  Phase phase() const noexcept { return phase_; }
   /// Returns the cluster's own words: untrusted.
   const std::string& words() const noexcept { return words_; }
-  /// Returns true if the pod will never run a session again.
-  bool is_final() const noexcept { return phase_ > pod_phase::unschedulable; }
+  /// Returns true if the object will never become usable: no session begins in the pod any more.
+  bool is_final() const noexcept { return phase_ > LastOpen; }
 
  private:
-  pod_phase phase_;
+  Phase phase_;
   std::string words_;
 };
+
+/// A judgement on a pod.
+using pod_verdict = cluster_verdict<pod_phase, pod_phase::unschedulable>;
 
 // Judges a pod by its status.
 class pod_judge {
@@ -65,16 +70,16 @@ class pod_judge {
     const std::string_view reason = text_at(status_, "reason");
     const std::string_view phase = text_at(status_, "phase");
     if (phase == "Failed" || reason == "NodeLost") return of_failure(reason);
-    if (const boost::json::object* const target = condition("DisruptionTarget", "True")) return of_disruption(*target);
+    if (const boost::json::object* const target = disruption()) return of_disruption(*target);
     if (metadata_ != nullptr && metadata_->contains("deletionTimestamp"))
       return {pod_phase::deleted, "another program deleted it"};
     if (phase == "Unknown")
-      return {pod_phase::node_lost, text("the node does not answer", text_at(status_, "message"))};
+      return {pod_phase::node_lost, reason_and_message("the node does not answer", text_at(status_, "message"))};
     if (phase == "Succeeded") return {pod_phase::ended};
     if (const boost::json::object* const waiting = object_at(states, "waiting")) return of_waiting(*waiting);
     if (object_at(states, "running") != nullptr) return {pod_phase::running};
-    if (const boost::json::object* const scheduled = condition("PodScheduled", "False");
-        scheduled != nullptr && text_at(*scheduled, "reason") == "Unschedulable")
+    if (const boost::json::object* const scheduled = condition_of(status_, "PodScheduled");
+        text_at(scheduled, "status") == "False" && text_at(scheduled, "reason") == "Unschedulable")
       return {pod_phase::unschedulable, std::string(text_at(*scheduled, "message"))};
     return {pod_phase::starting};
   }
@@ -85,30 +90,20 @@ class pod_judge {
     const std::string_view message = text_at(waiting, "message");
     for (const std::string_view each : {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
                                         "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"})
-      if (reason == each) return {pod_phase::image, text(reason, message)};
-    if (reason == "CreateContainerConfigError") return {pod_phase::configuration, text(reason, message)};
+      if (reason == each) return {pod_phase::image, reason_and_message(reason, message)};
+    if (reason == "CreateContainerConfigError") return {pod_phase::configuration, reason_and_message(reason, message)};
     for (const std::string_view each :
          {"CreateContainerError", "RunContainerError", "CrashLoopBackOff", "PreStartHookError", "PostStartHookError"})
-      if (reason == each) return {pod_phase::start, text(reason, message)};
+      if (reason == each) return {pod_phase::start, reason_and_message(reason, message)};
     return {pod_phase::starting};
   }
 
  private:
   static bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-  static std::string text(std::string_view reason, std::string_view message) {
-    std::string words(reason);
-    if (!words.empty() && !message.empty()) words += ": ";
-    return words.append(message);
-  }
-
-  const boost::json::object* condition(std::string_view type, std::string_view state) const {
-    const boost::json::array* const all = array_at(status_, "conditions");
-    if (all == nullptr) return nullptr;
-    for (const boost::json::value& each : *all)
-      if (text_at(each.if_object(), "type") == type && text_at(each.if_object(), "status") == state)
-        return each.if_object();
-    return nullptr;
+  const boost::json::object* disruption() const {
+    const boost::json::object* const target = condition_of(status_, "DisruptionTarget");
+    return text_at(target, "status") == "True" ? target : nullptr;
   }
 
   pod_verdict of_end(const boost::json::object& ended) const {
@@ -118,20 +113,19 @@ class pod_judge {
     if (!pods.empty()) return of_failure(pods);
     if (number_at(ended, "exitCode") == 0 && !holds(reason, "Error") && !holds(reason, "CannotRun"))
       return {pod_phase::ended};
-    if (const boost::json::object* const target = condition("DisruptionTarget", "True")) return of_disruption(*target);
+    if (const boost::json::object* const target = disruption()) return of_disruption(*target);
     if (metadata_ != nullptr && metadata_->contains("deletionTimestamp"))
       return {pod_phase::deleted, "another program deleted it"};
-    return {pod_phase::start, text(reason, text_at(ended, "message"))};
+    return {pod_phase::start, reason_and_message(reason, text_at(ended, "message"))};
   }
 
   pod_verdict of_failure(std::string_view reason) const {
-    const std::string words = text(reason, text_at(status_, "message"));
+    const std::string words = reason_and_message(reason, text_at(status_, "message"));
     if (reason == "DeadlineExceeded") return {pod_phase::deadline};
     if (reason == "NodeLost" || reason == "NodeShutdown" || reason == "Shutdown" || reason == "Terminated" ||
         reason == "NodeAffinity")
       return {pod_phase::node_lost, words};
-    if (const boost::json::object* const target = condition("DisruptionTarget", "True");
-        target != nullptr && reason.empty())
+    if (const boost::json::object* const target = disruption(); target != nullptr && reason.empty())
       return of_disruption(*target);
     // Evicted, Preempting, OutOfmemory, OutOfcpu, UnexpectedAdmissionError: the node refused or ended the pod.
     return {pod_phase::evicted, words};
@@ -139,7 +133,7 @@ class pod_judge {
 
   static pod_verdict of_disruption(const boost::json::object& target) {
     const std::string_view reason = text_at(target, "reason");
-    const std::string words = text(reason, text_at(target, "message"));
+    const std::string words = reason_and_message(reason, text_at(target, "message"));
     if (reason == "DeletionByTaintManager" || reason == "DeletionByPodGC") return {pod_phase::node_lost, words};
     return {pod_phase::evicted, words};
   }
