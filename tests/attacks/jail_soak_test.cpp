@@ -32,11 +32,14 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -111,8 +114,32 @@ awaitable<void> live(const jail& recipe, const std::string& marker, int commands
   co_await with(recipe, std::ref(body));
 }
 
+/// Gives the calling thread a mount namespace of its own, so that mounts of other programs do not appear in it. Only
+/// root may do so.
+class own_mounts {
+ public:
+  own_mounts() {
+    before_ = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    if (::unshare(CLONE_NEWNS) != 0) return;
+    is_own_ = ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  }
+  own_mounts(const own_mounts&) = delete;
+  own_mounts& operator=(const own_mounts&) = delete;
+  ~own_mounts() {
+    std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::current_path(ignored);
+    if (before_ >= 0 && ::setns(before_, CLONE_NEWNS) == 0) std::filesystem::current_path(folder, ignored);
+    ::close(before_);
+  }
+  bool is_own() const { return is_own_; }
+
+ private:
+  int before_ = -1;
+  bool is_own_ = false;
+};
+
 /// Returns true if a line of mountinfo is a mount of a Docker daemon or of another test. They come and go while this
-/// test runs.
+/// test runs, and an ordinary user's test sees them.
 bool is_of_another(const std::string& line, const std::filesystem::path& base) {
   if (line.find(base.native()) != std::string::npos) return false;
   for (const char* const sign :
@@ -134,7 +161,8 @@ class machine_state {
     }
     for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++descriptors;
     std::istringstream table(read_proc("/proc/self/mountinfo"));
-    for (std::string line; std::getline(table, line);) mounts += !is_of_another(line, base);
+    for (std::string line; std::getline(table, line);)
+      if (!is_of_another(line, base)) mounts.push_back(line);
     for (const auto& [controller, place] :
          detail::control_group_places(read_proc("/proc/self/cgroup"), read_proc("/proc/self/mountinfo")))
       for (const auto& each : std::filesystem::directory_iterator(place.directory))
@@ -148,18 +176,27 @@ class machine_state {
   bool has_only(const machine_state& before) const {
     machine_state expected = before;
     expected.groups = std::min(groups, before.groups);
-    expected.mounts = std::min(mounts, before.mounts);
-    return *this == expected;
+    expected.mounts = mounts;
+    return new_mounts(before).empty() && *this == expected;
   }
   bool operator==(const machine_state&) const = default;
 
+  /// Returns the mounts that `before` had not.
+  std::string new_mounts(const machine_state& before) const {
+    std::string lines;
+    for (const std::string& line : mounts)
+      if (std::find(before.mounts.begin(), before.mounts.end(), line) == before.mounts.end()) lines += "\n" + line;
+    return lines;
+  }
+
   std::string shown() const {
     return std::to_string(marked) + " guests, " + std::to_string(walls) + " jails, " + std::to_string(zombies) +
-           " zombies, " + std::to_string(descriptors) + " descriptors, " + std::to_string(mounts) + " mounts, " +
+           " zombies, " + std::to_string(descriptors) + " descriptors, " + std::to_string(mounts.size()) + " mounts, " +
            std::to_string(groups) + " control groups, " + std::to_string(folders) + " folders";
   }
 
-  std::size_t marked = 0, walls = 0, zombies = 0, descriptors = 0, mounts = 0, groups = 0, folders = 0;
+  std::size_t marked = 0, walls = 0, zombies = 0, descriptors = 0, groups = 0, folders = 0;
+  std::vector<std::string> mounts;
 };
 
 }  // namespace
@@ -168,6 +205,8 @@ TEST(JailSoak, PR_10_hostile_runs_in_jails_leave_the_machine_as_it_was) {
   COFFERDAM_NEEDS("bubblewrap", has_jail(), "that hostile runs leave nothing behind a jail");
   const int hosts = cofferdam_test::is_soak() ? 500 : 10;
   constexpr int commands = 20;
+  const own_mounts mounts;
+  ASSERT_TRUE(mounts.is_own() || ::geteuid() != 0);
   const open_folder base;
   const std::string marker = cofferdam_test::new_marker();
   const jail recipe = jail()
@@ -222,7 +261,8 @@ TEST(JailSoak, PR_10_hostile_runs_in_jails_leave_the_machine_as_it_was) {
     result_of(recipe, "true");
     return machine_state(base.path(), marker).has_only(before);
   })) << "before: "
-      << before.shown() << "; after: " << machine_state(base.path(), marker).shown();
+      << before.shown() << "; after: " << machine_state(base.path(), marker).shown()
+      << "; new mounts:" << machine_state(base.path(), marker).new_mounts(before);
   EXPECT_EQ(killed, hosts / 10);
   std::sort(late.begin(), late.end());
   if (!late.empty())

@@ -4,8 +4,10 @@
 // Environments in sandboxes that the real controller of agent-sandbox makes from templates.
 
 #include <cofferdam/backends/kubernetes.hpp>
+#include <cofferdam/backends/kubernetes/detail/claim_lease.hpp>
 #include <cofferdam/backends/kubernetes/detail/claim_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
 #include <cofferdam/backends/kubernetes/detail/credentials.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -150,6 +152,15 @@ class KubernetesTemplate : public testing::Test {
     return found;
   }
 
+  /// Returns the time until the controller deletes a claim.
+  static long seconds_to_live(const boost::json::value& claim) {
+    const std::string end(claim.at("spec").at("lifecycle").at("shutdownTime").as_string());
+    const auto time = kubernetes::detail::parse_kube_time(end);
+    EXPECT_TRUE(time) << end;
+    const auto left = time.value_or(std::chrono::system_clock::time_point()) - std::chrono::system_clock::now();
+    return static_cast<long>(std::chrono::duration_cast<std::chrono::seconds>(left).count());
+  }
+
   static void expect_failure(const kubernetes::provider& where, exec_errc code, const std::vector<std::string>& words) {
     const error failure = failure_of(where);
     EXPECT_EQ(failure.code(), code) << failure.what();
@@ -194,7 +205,7 @@ TEST_F(KubernetesTemplate, close_deletes_the_claim_and_the_pod) {
   const std::string name = make_template("closed");
   std::string pod;
   run([&]() -> awaitable<void> {
-    kubernetes::environment env = co_await sandboxes(name, options().longest_life(1h)).open();
+    kubernetes::environment env = co_await sandboxes(name, options().hold_time(1h)).open();
     pod = env.pod_name();
     const boost::json::array found = claims();
     EXPECT_EQ(found.size(), 1U);
@@ -205,7 +216,7 @@ TEST_F(KubernetesTemplate, close_deletes_the_claim_and_the_pod) {
       const auto time = kubernetes::detail::parse_kube_time(end);
       EXPECT_TRUE(time) << end;
       const auto left = time.value_or(std::chrono::system_clock::time_point()) - std::chrono::system_clock::now();
-      EXPECT_TRUE(left > 55min && left <= 1h) << end;
+      EXPECT_TRUE(left > 55min && left <= 1h) << end;  // the hold time of the options
       EXPECT_EQ(std::string(found[0].at("spec").at("warmPoolRef").at("name").as_string()),
                 kubernetes::detail::own_pool_name(name));
     }
@@ -345,7 +356,7 @@ TEST_F(KubernetesTemplate, a_deleted_claim_is_a_lost_provider_with_the_reason) {
   });
 }
 
-TEST_F(KubernetesTemplate, PR_19_commands_end_when_the_host_dies_and_the_claim_ends_after_its_longest_life) {
+TEST_F(KubernetesTemplate, PR_19_commands_end_when_the_host_dies_and_the_claim_ends_at_its_shutdown_time) {
   const std::string name = make_template("dies");
   const std::string marker = cofferdam_test::new_marker();
   cofferdam_test::forked_program host([&](int) {
@@ -362,6 +373,70 @@ TEST_F(KubernetesTemplate, PR_19_commands_end_when_the_host_dies_and_the_claim_e
   cofferdam_test::kill_marked(marker);
   EXPECT_EQ(claims().size(), 1U);  // no program is left that could delete it
   EXPECT_TRUE(eventually([] { return claims().empty(); }, 60s));
+}
+
+TEST_F(KubernetesTemplate, PR_19_the_claim_of_a_dead_host_has_minutes_to_live) {
+  const std::string name = make_template("short");
+  cofferdam_test::forked_program host([&](int out) {
+    run([&]() -> awaitable<void> {
+      kubernetes::environment env = co_await sandboxes(name).open();
+      cofferdam_test::forked_program::say(out, "open\n");
+      co_await env.run_command(shell("sleep 1000"));
+    });
+  });
+  EXPECT_EQ(host.line(35s), "open");
+  host.kill();
+  const boost::json::array found = claims();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_LE(seconds_to_live(found[0]), 180);
+  erase("sandboxclaims", std::string(found[0].at("metadata").at("name").as_string()));
+}
+
+TEST_F(KubernetesTemplate, a_lease_keeps_a_claim_alive_until_it_ends) {
+  using kubernetes::detail::claim_lease;
+  using kubernetes::detail::cluster_object;
+  const std::string name = make_template("leased");
+  run([&]() -> awaitable<void> {
+    kubernetes::environment env = co_await sandboxes(name).open();  // makes the pool of the template
+    co_await env.close();
+  });
+  run([&]() -> awaitable<void> {
+    const std::shared_ptr<cluster_api> api = co_await open_api();
+    const auto claim = std::make_shared<cluster_object>(api, api->path("sandboxclaims", claims_api), "lease-" + mark(),
+                                                        "a claim of the test");
+    const boost::json::object body =
+        kubernetes::detail::claim_request(claim->name(), kubernetes::detail::own_pool_name(name),
+                                          options().longest_life(40s), std::chrono::system_clock::now());
+    co_await cluster_object::create(claim, body, std::chrono::steady_clock::now() + 30s);
+    const auto lease = std::make_shared<claim_lease>(claim, 6s, 40s);
+    claim_lease::begin(lease);
+    co_await cofferdam_test::pause_for(16s);  // far longer than one lease
+    const bool exists = co_await cluster_object::look(claim);
+    EXPECT_TRUE(exists);
+    EXPECT_LE(seconds_to_live(claim->seen()), 8);
+    lease->stop();
+    co_await api->close();
+  });
+  EXPECT_TRUE(eventually([] { return claims().empty(); }, 20s));
+}
+
+TEST_F(KubernetesTemplate, a_lease_does_not_outlive_the_longest_life) {
+  using kubernetes::detail::claim_lease;
+  using kubernetes::detail::cluster_object;
+  run([&]() -> awaitable<void> {
+    const std::shared_ptr<cluster_api> api = co_await open_api();
+    const auto claim = std::make_shared<cluster_object>(api, api->path("sandboxclaims", claims_api),
+                                                        "longest-" + mark(), "a claim of the test");
+    const boost::json::object body =
+        kubernetes::detail::claim_request(claim->name(), "no-such-pool", options(), std::chrono::system_clock::now());
+    co_await cluster_object::create(claim, body, std::chrono::steady_clock::now() + 30s);
+    const auto lease = std::make_shared<claim_lease>(claim, 1h, 5s);
+    claim_lease::begin(lease);
+    co_await cofferdam_test::pause_for(4s);
+    lease->stop();
+    co_await api->close();
+  });
+  EXPECT_TRUE(eventually([] { return claims().empty(); }, 20s));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,6 +49,14 @@ class fault {
   fault() = default;
   /// \param at  offset of the byte before which the fault occurs, counted in this direction over all connections.
   fault(kind what, direction where, std::size_t at) : what(what), where(where), at(at) {}
+  /// Returns a fault in the message with this number, counted from 0 in this direction over all connections. A message
+  /// may come earlier or later than in another run; its number says what it is.
+  /// \param offset  from the start of the message, in bytes.
+  static fault in_message(kind what, direction where, std::size_t number, std::size_t offset = 0) {
+    fault result(what, where, offset);
+    result.message = number;
+    return result;
+  }
   /// Returns a fault after which the proxy also closes all connections, and refuses new ones.
   fault for_good() const {
     fault copy = *this;
@@ -58,6 +67,7 @@ class fault {
   kind what = kind::none;
   direction where = direction::up;
   std::size_t at = 0;
+  std::optional<std::size_t> message;
   bool is_last = false;
 };
 
@@ -265,6 +275,10 @@ class fault_proxy {
         std::size_t& total = totals_[index(where)];
         if (conn.last != static_cast<int>(index(where))) {
           conn.last = static_cast<int>(index(where));
+          if (fault_.where == where && fault_.message == messages_[index(where)].size()) {
+            fault_.message.reset();
+            fault_.at += total;
+          }
           messages_[index(where)].push_back(total);
           hold = delay_;
           const std::string_view text(buffer.data(), size);
@@ -274,7 +288,8 @@ class fault_proxy {
           const std::size_t at = std::string_view(buffer.data(), size).find(replaced_.first);
           if (at != std::string_view::npos) replaced_.second.copy(buffer.data() + at, replaced_.second.size());
         }
-        if (fault_.what != fault::kind::none && !fired_ && fault_.where == where && total + size > fault_.at) {
+        if (fault_.what != fault::kind::none && !fault_.message && !fired_ && fault_.where == where &&
+            total + size > fault_.at) {
           fired_ = true;
           what = fault_.what;
           is_last = fault_.is_last;

@@ -239,23 +239,24 @@ provider in_pod(std::string_view name, std::string_view container = {});
 /// variables. The container is the one that kubectl would use.
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
-/// variables, `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), and
-/// `longest_life`. A variable goes to each command directly, and not into the claim. `open_timeout` limits the time
+/// variables, `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), `hold_time`,
+/// and `longest_life`. A variable goes to each command directly, and not into the claim. `open_timeout` limits the time
 /// until the pod runs and its shell has taken the warden.
 ///
 /// The isolation of the pod is that of the template, which this library does not know, so `isolation()` reports only
 /// the guarantees that this library adds.
 ///
-/// If this program dies, or an environment is destroyed without `close()`, the warden ends all commands, but the claim,
-/// the sandbox and its pod stay until `longest_life()` is over. Then the controller of agent-sandbox deletes the claim,
-/// even if it is in use. The time is counted from the beginning of `open()` by the clock of this machine, and the
-/// default is 24 hours. Set a shorter time if abandoned pods are expensive. `kubectl delete sandboxclaims -l
-/// cofferdam/sandbox=1` deletes all claims of this library in a namespace. A claim whose pod has ended by itself is
-/// deleted after one minute.
+/// If this program dies, or an environment is destroyed without `close()`, the warden ends all commands, and the
+/// controller of agent-sandbox deletes the claim and the pod after `hold_time()`, and at least 3 minutes. For this, the
+/// claim has a shutdown time that is near, and is moved on three times in each such period. If the user may not change
+/// claims, or in any case when `longest_life()` is over (default: 24 hours, from the creation of the claim), the
+/// controller deletes the claim then, even if it is in use. `kubectl delete sandboxclaims -l cofferdam/sandbox=1`
+/// deletes all claims of this library in a namespace. A claim whose pod has ended is deleted after one minute.
 ///
 /// The user of the kubeconfig needs these rights: sandboxclaims of extensions.agents.x-k8s.io (create, get, watch,
-/// delete), sandboxtemplates (get) and sandboxwarmpools (list) of the same group, sandboxes of agents.x-k8s.io (get),
-/// pods (get, watch), and pods/exec (get, create). If the template has no pool: sandboxwarmpools (get, create).
+/// delete; patch for the short life after a death), sandboxtemplates (get) and sandboxwarmpools (list) of the same
+/// group, sandboxes of agents.x-k8s.io (get), pods (get, watch), and pods/exec (get, create). If the template has no
+/// pool: sandboxwarmpools (get, create).
 /// \param name  the name of the SandboxTemplate.
 /// \throws error{exec_errc::invalid_argument} if the name is invalid. `open` throws error{exec_errc::unsupported} if
 ///     agent-sandbox is not installed; error{exec_errc::not_found} if the template or an image does not exist;

@@ -70,6 +70,13 @@ class pod_adoption {
     const std::string name = into->pod();
     std::vector<std::string> words{"sh", "-c", std::string(cofferdam::detail::over_script)};
     exec_stream stream = co_await api->exec(name, container, std::move(words), true);
+    const std::int64_t restarts = restarts_of(container_status(pod, container));
+    stream.explain_by([api, name, container, restarts] {
+      return find_loss_reason(
+          api, name, [shown = api->shown(name), container, restarts](const std::optional<boost::json::object>& now) {
+            return reason_of(now, shown, container, restarts);
+          });
+    });
     cofferdam::detail::delivery_order order;
     order.speaker = "kubernetes";
     if (settings->options.has_working_directory()) order.workspace = settings->options.working_directory();
@@ -78,13 +85,6 @@ class pod_adoption {
     cofferdam::detail::warden_delivery<exec_stream> delivery(stream, std::move(order));
     const std::string first = co_await deliver_in_time(api, stream, delivery, limit);
     stream.put_back(first);
-    const std::int64_t restarts = restarts_of(container_status(pod, container));
-    stream.explain_by([api, name, container, restarts] {
-      return find_loss_reason(
-          api, name, [shown = api->shown(name), container, restarts](const std::optional<boost::json::object>& now) {
-            return reason_of(now, shown, container, restarts);
-          });
-    });
     const cofferdam::detail::place_report& place = delivery.place();
     warden_settings for_warden = warden_settings_for(into, *settings);
     for_warden.root = place.workspace();
@@ -93,6 +93,13 @@ class pod_adoption {
     into->begin(std::move(session), std::move(files),
                 command_variables(settings->options, place.variables(), place.workspace(), place.folder() + "/tmp"));
     into->shell(settings->shell.empty() ? place.shell() : settings->shell);
+  }
+
+  /// Returns how often a container was started again.
+  /// \param container  its status; null means that there is none.
+  static std::int64_t restarts_of(const boost::json::object* container) {
+    const boost::json::value* const count = container == nullptr ? nullptr : container->if_contains("restartCount");
+    return count != nullptr && count->is_int64() ? count->get_int64() : 0;
   }
 
  private:
@@ -117,11 +124,6 @@ class pod_adoption {
 
   static error lost(const std::string& text, std::error_code cause = {}) {
     return error(exec_errc::provider_lost, "kubernetes: " + text, cause);
-  }
-
-  static std::int64_t restarts_of(const boost::json::object* container) {
-    const boost::json::value* const count = container == nullptr ? nullptr : container->if_contains("restartCount");
-    return count != nullptr && count->is_int64() ? count->get_int64() : 0;
   }
 
   /// Returns how a pod has ended; empty if it runs.

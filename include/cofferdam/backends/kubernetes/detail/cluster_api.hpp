@@ -81,7 +81,7 @@ class cluster_api {
   /// Sends a request and returns the response. A status below 300 and each status in `fine` is a success. If the server
   /// is too busy (status 429), the request is sent again after the time that the server names.
   /// \param doing  the purpose of the call, for error messages.
-  /// \param body   a JSON object; empty for none.
+  /// \param body   a JSON object; empty for none. The method PATCH takes a JSON merge patch.
   /// \throws the error made by `api_error` for another status; error{exec_errc::provider_failed} if the connection
   ///     fails.
   awaitable<http_response> ask(std::string method, std::string path, std::string body, std::string doing,
@@ -204,7 +204,8 @@ class cluster_api {
   http_request request(const std::string& method, const std::string& path, const std::string& body) {
     http_request what = client_.make(method, path);
     what.field("Accept", "application/json");
-    if (!body.empty()) what.content("application/json", body);
+    const char* const type = method == "PATCH" ? "application/merge-patch+json" : "application/json";
+    if (!body.empty()) what.content(type, body);
     return what;
   }
 

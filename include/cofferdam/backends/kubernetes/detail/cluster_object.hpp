@@ -123,6 +123,12 @@ class cluster_object {
     co_return exists;
   }
 
+  /// Changes the object by a JSON merge patch.
+  static awaitable<void> merge(std::shared_ptr<cluster_object> self, boost::json::object patch) {
+    co_await self->api_->ask("PATCH", self->path(), boost::json::serialize(patch), "change " + self->shown_,
+                             std::vector<int>());
+  }
+
   /// Deletes the object. If the connection fails, the request is repeated.
   static awaitable<void> remove(std::shared_ptr<cluster_object> self) {
     constexpr int max_attempts = 3;

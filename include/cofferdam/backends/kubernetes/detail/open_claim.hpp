@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/kubernetes/detail/adopt_pod.hpp>
+#include <cofferdam/backends/kubernetes/detail/claim_lease.hpp>
 #include <cofferdam/backends/kubernetes/detail/claim_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/claim_status.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
@@ -26,6 +27,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -51,12 +53,29 @@ class claim_opening {
     into->claim(claim);
     const boost::json::object body = claim_request(name, pool, settings->options, std::chrono::system_clock::now());
     co_await cluster_object::create(claim, body, until);
+    const auto stay = std::max(std::chrono::ceil<std::chrono::seconds>(settings->options.hold_time()), least_lease);
+    into->lease(std::make_shared<claim_lease>(claim, stay, settings->options.longest_life()));
     const std::shared_ptr<cluster_object> pod = co_await until_pod_exists(claim, settings->sandbox_template, until);
-    std::string container = default_container(pod->seen());
-    pod_rules rules(pod->name(), container, settings->sandbox_template);
-    co_await follow_until_running(pod, until, settings->options.node_wait(), std::move(rules));
+    const std::string container = default_container(pod->seen());
+    const pod_rules rules(pod->name(), container, settings->sandbox_template);
     into->adopt(pod->name());
-    co_await pod_adoption::connect(into, settings, pod->seen(), std::move(container), time_left(until));
+    for (;;) {
+      co_await follow_until_running(pod, until, settings->options.node_wait(), rules);
+      const std::int64_t restarts = pod_adoption::restarts_of(container_status(pod->seen(), container));
+      std::optional<error> failure;
+      try {
+        co_await pod_adoption::connect(into, settings, pod->seen(), container, time_left(until));
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      if (!failure) co_return;
+      if (failure->code() != exec_errc::provider_lost && failure->code() != exec_errc::provider_failed) throw *failure;
+      // A container whose first process ends at once runs for a moment, and is started again.
+      const bool exists = co_await cluster_object::look(pod);
+      if (!exists) throw *failure;
+      const bool is_new = pod_adoption::restarts_of(container_status(pod->seen(), container)) > restarts;
+      if (!is_new && rules.judge(pod->seen()).phase() == pod_phase::running) throw *failure;
+    }
   }
 
  private:
@@ -73,6 +92,9 @@ class claim_opening {
     std::string container_;
     std::string template_;
   };
+
+  /// A renewal is a write in the database of the cluster. A shorter lease would need many of them.
+  static constexpr std::chrono::seconds least_lease{180};
 
   static std::string template_path(const cluster_api& api, const std::string& sandbox_template) {
     return api.path("sandboxtemplates", claims_api) + "/" + cofferdam::detail::percent_encoded(sandbox_template);

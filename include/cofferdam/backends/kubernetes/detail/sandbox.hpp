@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/warden_place.hpp>
+#include <cofferdam/backends/kubernetes/detail/claim_lease.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
@@ -66,6 +67,11 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   void adopt(std::string name) { adopted_ = std::move(name); }
   /// Sets a claim, which `close` and `discard` delete. The cluster then deletes the pod.
   void claim(std::shared_ptr<cluster_object> object) noexcept { claim_ = std::move(object); }
+  /// Sets the lease of the claim, and begins it.
+  void lease(std::shared_ptr<claim_lease> of_claim) {
+    lease_ = std::move(of_claim);
+    claim_lease::begin(lease_);
+  }
   /// Sets the session that runs the commands.
   /// \param variables  the environment variables of every command.
   void begin(command_session session, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
@@ -88,7 +94,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   /// Deletes what this library has made, and closes all connections after a failure of the opening.
   static awaitable<void> discard(std::shared_ptr<sandbox> self) {
     self->closing_ = self->closed_ = true;
-    self->session_.abandon();
+    self->stop();
     try {
       const std::shared_ptr<cluster_object> made = self->made();
       if (made && made->may_exist()) co_await cluster_object::remove(made);
@@ -104,21 +110,21 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   void on_silent_warden() {
     if (!is_silent_too_long(beat)) return;
     session_.lose(error(exec_errc::provider_lost, "kubernetes: " + api_->shown(pod()) + " has not answered for " +
-                                                      std::to_string(lease.count()) +
+                                                      std::to_string(max_silence.count()) +
                                                       " ms; its node may be gone, or the network is interrupted"));
   }
 
   /// The maximum time without contact after which the warden ends all commands.
-  static constexpr std::chrono::milliseconds lease{std::chrono::minutes(5)};
+  static constexpr std::chrono::milliseconds max_silence{std::chrono::minutes(5)};
   /// The time between two pings.
-  static constexpr std::chrono::milliseconds beat = lease / silent_beats;
+  static constexpr std::chrono::milliseconds beat = max_silence / silent_beats;
 
   // ---- closing ----
 
   /// Ends the connection to the pod without waiting. All commands then end, and the pod ends after its hold time.
   void abandon() noexcept {
     closing_ = true;
-    session_.abandon();
+    stop();
   }
 
  private:
@@ -129,7 +135,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     const std::shared_ptr<cluster_object> made = self->made();
     if (made) {
       // The commands get no grace period, because the removal ends everything.
-      self->session_.abandon();
+      self->stop();
       co_await cluster_object::remove(made);
     } else if (self->session_) {
       co_await self->session_.close();
@@ -137,6 +143,11 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   }
 
   static awaitable<void> release(std::shared_ptr<sandbox> self) { return self->api_->close(); }
+
+  void stop() noexcept {
+    session_.abandon();
+    if (lease_) lease_->stop();
+  }
 
   /// Returns the object that this library has made for the environment; null if the pod is adopted.
   std::shared_ptr<cluster_object> made() const {
@@ -147,6 +158,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   std::shared_ptr<cluster_api> api_;
   std::shared_ptr<owned_pod> owned_;       // null if the pod was made by others
   std::shared_ptr<cluster_object> claim_;  // null if no other program makes a pod for this sandbox
+  std::shared_ptr<claim_lease> lease_;     // null if there is no claim
   std::string adopted_;
 };
 

@@ -16,7 +16,7 @@ inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, c
   warden_settings result;
   result.commands = settings.commands;
   result.greeting_timeout = std::chrono::seconds(30);
-  result.lease = sandbox::lease;
+  result.lease = sandbox::max_silence;
   result.heartbeat = sandbox::beat;
   // a weak pointer, because the sandbox owns the session, and the session owns these settings
   result.silent = [kept = std::weak_ptr<sandbox>(in)] {
