@@ -17,8 +17,10 @@ namespace cofferdam_test {
 
 namespace {
 
+/// Returns the recipe for sandboxes of a gateway that runs in this process.
+/// \param behind  the provider behind the gateway.
 template <class Provider>
-cofferdam::any_provider by_gateway(Provider behind) {
+cofferdam::any_provider by_gateway(Provider behind, cofferdam::e2b::command_transport how) {
   using namespace cofferdam;
   static const gateway_thread gateway(std::move(behind),
                                       e2b_gateway::options().api_key("e2b_0123456789").sandboxes(100).processes(1000));
@@ -26,7 +28,8 @@ cofferdam::any_provider by_gateway(Provider behind) {
                           .variables_from(e2b::surroundings())
                           .api_key("e2b_0123456789")
                           .api_url(gateway.url())
-                          .sandbox_url(gateway.url()));
+                          .sandbox_url(gateway.url())
+                          .by(how));
 }
 
 }  // namespace
@@ -34,29 +37,31 @@ cofferdam::any_provider by_gateway(Provider behind) {
 std::vector<place> e2b_places() {
   using namespace cofferdam;
   std::vector<place> places;
-  // Two tests cannot pass on E2B. A shell does not report that its child died by SIGINT or SIGPIPE, and sockets buffer
-  // some unread output.
+  using e2b::command_transport;
+  // These sandboxes have the walls of `local`, and a warden of the client within.
+  places.push_back({"e2b", [] { return by_gateway(local().without_warning(), command_transport::warden); }, "", ""});
+  // In the others, the daemon starts each command. Two tests cannot pass then. A shell does not report that its child
+  // died by SIGINT or SIGPIPE, and sockets buffer some unread output.
   const std::string without = "*every_deadly_signal_arrives:*a_command_nobody_reads_from_waits_and_loses_nothing";
-  // One more test cannot pass, because the gateway does not let a command signal another one, and E2B itself supports
-  // only two signals.
-  // The client of E2B cannot find or, behind these walls, cannot end a process that has left the session of its
-  // command. tests/attacks/places.txt has these rows as known to fail.
+  // The client cannot find or, behind walls, cannot end a process that has left the session of its command.
+  // tests/attacks/places.txt has these rows as known to fail.
   const std::string escaped = ":HostileConformance.PR_03*:HostileConformance.PR_10*";
-  const std::string walled = without + ":*a_signal_reaches_the_command:HostileConformance.PR_23*" + escaped;
-  places.push_back({"e2b", [] { return by_gateway(local().without_warning()); }, walled, ""});
   // In this setup, no warden ends what has escaped when the sandbox is closed, and commands may signal each other. The
   // library finds abandoned processes by their session and their environment variables.
-  places.push_back({"e2b_scripts", [] { return by_gateway(local().without_warning().warden(warden_policy::never)); },
-                    without + ":*file_conformance*:*what_has_left_the_session_of*" + escaped, ""});
-  // In this setup, each sandbox is a Docker container.
+  places.push_back(
+      {"e2b_scripts",
+       [] { return by_gateway(local().without_warning().warden(warden_policy::never), command_transport::daemon); },
+       without + ":*file_conformance*:*what_has_left_the_session_of*" + escaped, ""});
+  // In this setup, each sandbox is a Docker container. The gateway does not let a command signal another one.
   const char* const address = std::getenv("COFFERDAM_TEST_DOCKER");
   const std::string daemon = address == nullptr ? "" : address;
-  places.push_back({"e2b_docker",
-                    [daemon] {
-                      return by_gateway(
-                          docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(daemon)));
-                    },
-                    walled, "COFFERDAM_TEST_DOCKER"});
+  places.push_back(
+      {"e2b_docker",
+       [daemon] {
+         return by_gateway(docker::from_image("cofferdam-test/debian").daemon(docker::daemon_choice().address(daemon)),
+                           command_transport::daemon);
+       },
+       without + ":*a_signal_reaches_the_command:HostileConformance.PR_23*" + escaped, "COFFERDAM_TEST_DOCKER"});
   return places;
 }
 

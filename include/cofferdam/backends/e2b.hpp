@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/account_options.hpp>
+#include <cofferdam/backends/e2b/command_transport.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
@@ -45,17 +46,14 @@ class code_interpreter;
 
 /// An open sandbox (a virtual machine of E2B). Models every refinement of `code_exec_environment`.
 ///
-/// Commands are processes of envd, E2B's daemon in the sandbox. Each command runs inside a small script and in its own
-/// session. A time limit, a cancellation and the destructor of a `process` end all processes of that session, and all
-/// processes that have inherited the environment variable with which this library marks the command (SIGTERM, then
-/// SIGKILL after the grace period, `provider::kill_grace`). When a command ends, the remaining processes of its session
-/// are ended. Processes outside the session are ended if they still have the command's output open; otherwise they
-/// continue until the sandbox ends.
+/// Commands are started by a warden, the helper program of this library, which `open()` brings into the sandbox. If it
+/// cannot run there, each command is a process of envd, E2B's daemon in the sandbox. `command_transport` describes both
+/// ways, and `isolation()` of each result has the guarantees of the chosen way. A time limit, a cancellation and the
+/// destructor of a `process` end the processes of a command: SIGTERM, then SIGKILL after the grace period
+/// (`provider::kill_grace`).
 ///
-/// A hostile command can fake its exit code. Death by SIGPIPE is reported as exit code 141. Death by SIGINT is reported
-/// as exit code 130, unless ^C was typed on the command's terminal. `background_policy::keep` leads to
-/// error{exec_errc::unsupported}. The sandbox must have /bin/sh, and for files also cat, stat, readlink, mv, mkdir and
-/// find. Whole process trees can be ended only if the sandbox has `setsid`.
+/// The sandbox must have /bin/sh. For large files, and for all files if there is no warden, it must also have stat,
+/// readlink, mv, mkdir and find.
 ///
 /// If this program ends without `close()`, the sandbox ends when its `lifetime` is over. The remaining lifetime is kept
 /// at half of `lifetime` or more while commands run, and at each use of the environment.
@@ -121,7 +119,8 @@ class environment {
   /// \throws error{exec_errc::unsupported}, or another error of the service, if the service keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
-  /// Returns the running processes that the sandbox's daemon has started, for this client and for all others.
+  /// Returns the running processes that the sandbox's daemon has started, for this client and for all others. Commands
+  /// of this environment that a warden has started are not among them.
   awaitable<std::vector<running_process>> processes();
   /// Kills a process from `processes()`, but not its children.
   /// \return  false if there is no such process.
@@ -254,6 +253,8 @@ class provider {
   /// that the other options have set.
   provider& create_fields(boost::json::object fields);
 
+  /// Sets how commands are started. Default: by a warden, if it can run in the sandbox.
+  provider& by(command_transport how);
   /// Sets the user under which commands run. Default: the user that the template has set.
   provider& user(std::string name);
   /// Sets the folder of the workspace. The path is absolute, or relative to the user's home. Default: `workspace`.

@@ -79,6 +79,9 @@ class basic_command_session {
   ///     the session is closed.
   awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
 
+  /// Returns true if a command runs, or has left processes running.
+  bool is_busy() const { return launcher_ && launcher_->is_busy(); }
+
   /// Ends every command and waits until all have ended, even if the coroutine is cancelled. Pending operations throw
   /// error{exec_errc::environment_closed}.
   /// \throws error{exec_errc::provider_lost} if commands in a warden (the helper program in a sandbox) have not ended 3

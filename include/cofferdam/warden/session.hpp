@@ -88,6 +88,9 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     }
     if (self->hello_ && !cancelled) {
       wire::frame_writer frame(wire::frame_type::configure, 0);
+      // Without rights, not even the own user and group can be set, because the other groups would have to go.
+      if (self->settings_.uid == self->hello_->uid() && self->settings_.gid == self->hello_->gid())
+        self->settings_.uid = self->settings_.gid = wire::keep_id;
       const bool as_another = self->settings_.uid != wire::keep_id || self->settings_.gid != wire::keep_id;
       frame.number(as_another ? std::uint32_t{wire::configure_identity} : std::uint32_t{0});
       frame.number(static_cast<std::uint32_t>(self->settings_.lease.count())).text(self->settings_.root);

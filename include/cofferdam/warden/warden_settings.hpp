@@ -49,7 +49,8 @@ class warden_settings {
   std::vector<warden_limit> limits;
   /// The value of `uid` and `gid` that keeps the user and the group of the warden.
   static constexpr std::uint32_t no_change = detail::wire::keep_id;
-  /// The user and the group of commands and file operations. Default: those of the warden.
+  /// The user and the group of commands and file operations. Default: those of the warden. If another user or group is
+  /// set, the warden needs the right to change them, and commands have no supplementary groups.
   std::uint32_t uid = no_change;
   /// The group of commands and file operations; see `uid`.
   std::uint32_t gid = no_change;

@@ -47,8 +47,8 @@ e2b::provider recipe() {
 }
 
 template <class Body>
-void with(Body body) {
-  const auto work = [&]() -> awaitable<void> { co_await cofferdam::with(recipe(), std::ref(body)); };
+void with(Body body, e2b::command_transport how = e2b::command_transport::warden) {
+  const auto work = [&]() -> awaitable<void> { co_await cofferdam::with(recipe().by(how), std::ref(body)); };
   cofferdam_test::run(work);
 }
 
@@ -85,23 +85,32 @@ TEST(E2bGateway, what_happens_in_a_folder_is_heard) {
   });
 }
 
+// A command of a warden is no process of the daemon, which does not list the warden either.
 TEST(E2bGateway, processes_are_listed_followed_and_ended) {
   with([](e2b::environment& env) -> awaitable<void> {
-    process running = co_await env.start(shell("echo up; while :; do echo tick; sleep 0.05; done"));
-    output_chunk up = co_await running.read();
-    EXPECT_FALSE(up.end());
-    std::vector<e2b::running_process> processes = co_await env.processes();
-    EXPECT_EQ(processes.size(), 1U);
-    e2b::process_follower follower = co_await env.follow(processes.front().pid());
-    std::optional<e2b::process_event> heard = co_await follower.next();
-    EXPECT_TRUE(heard && heard->what == e2b::process_event::kind::out);
-    const bool was_there = co_await env.end_process(processes.front().pid());
-    EXPECT_TRUE(was_there);
-    command_result result = co_await running.wait();
-    EXPECT_FALSE(result.ok());
-    const bool is_there = co_await env.end_process(999999);
-    EXPECT_FALSE(is_there);
+    process running = co_await env.start(shell("echo up; sleep 60"));
+    co_await running.read();
+    const std::vector<e2b::running_process> processes = co_await env.processes();
+    EXPECT_EQ(processes.size(), 0U);
   });
+  with(
+      [](e2b::environment& env) -> awaitable<void> {
+        process running = co_await env.start(shell("echo up; while :; do echo tick; sleep 0.05; done"));
+        output_chunk up = co_await running.read();
+        EXPECT_FALSE(up.end());
+        std::vector<e2b::running_process> processes = co_await env.processes();
+        EXPECT_EQ(processes.size(), 1U);
+        e2b::process_follower follower = co_await env.follow(processes.front().pid());
+        std::optional<e2b::process_event> heard = co_await follower.next();
+        EXPECT_TRUE(heard && heard->what == e2b::process_event::kind::out);
+        const bool was_there = co_await env.end_process(processes.front().pid());
+        EXPECT_TRUE(was_there);
+        command_result result = co_await running.wait();
+        EXPECT_FALSE(result.ok());
+        const bool is_there = co_await env.end_process(999999);
+        EXPECT_FALSE(is_there);
+      },
+      e2b::command_transport::daemon);
 }
 
 TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {

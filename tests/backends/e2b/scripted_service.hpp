@@ -79,6 +79,7 @@ class scripted_service {
         .api_key("e2b_canary0123456789")
         .api_url(url())
         .sandbox_url(url())
+        .by(cofferdam::e2b::command_transport::daemon)
         .first_pause(5ms);
   }
 
@@ -190,7 +191,7 @@ class scripted_service {
   cofferdam::awaitable<void> start(cofferdam::http_call& call, boost::json::object body) {
     const std::vector<std::string> words = words_of(body);
     if (words.at(1).find(".cofferdam") != std::string::npos && words.size() == 4) {
-      constexpr std::string_view places("/home/user\0/home/user/workspace\0/bin/bash\n", 43);
+      constexpr std::string_view places("/home/user\0/home/user/workspace\0/bin/bash\0", 43);
       co_await stream(call, started() + data("stdout", places) + over(0));
       co_return;
     }

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/account_options.hpp>
+#include <cofferdam/backends/e2b/command_transport.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
@@ -165,6 +166,8 @@ COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_process
   if (const boost::json::array* const found = cofferdam::detail::array_at(response, "processes"))
     for (const boost::json::value& each : *found)
       if (const boost::json::object* const object = each.if_object()) result.emplace_back(*object);
+  const std::int64_t own = inside->warden_pid();
+  std::erase_if(result, [own](const running_process& each) { return each.pid() == own; });
   co_return result;
 }
 
@@ -199,13 +202,14 @@ COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared i
 COFFERDAM_DECL awaitable<folder_watch> environment::begin_watch(shared inside, std::string path, watch_depth depth) {
   constexpr const char* doing = "watch a folder";
   co_await inside->until_running();
-  detail::sandbox_files files = inside->files();
-  const std::string there = co_await files.directory_path(std::move(path));
+  const auto checks = [path](auto& files) { return files.directory_path(path); };
+  co_await detail::sandbox::with_files(inside, checks);
+  const std::string there = workspace_path_or_root(path, inside->where().root);
   const bool below = depth == watch_depth::tree;
   if (below && !inside->daemon()->can().watches_below())
     throw error(exec_errc::unsupported, "e2b: the sandbox's daemon cannot watch the subfolders of a folder");
   boost::json::object message;
-  message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : there.substr(1)));
+  message["path"] = cofferdam::detail::json_text(inside->where().from_home + (there == "." ? "" : "/" + there));
   if (below) message["recursive"] = true;
   cofferdam::detail::connect_stream stream = co_await detail::envd::stream(
       inside->daemon(), "/filesystem.Filesystem/WatchDir", std::move(message), doing, std::string(), std::nullopt);
@@ -309,6 +313,10 @@ COFFERDAM_DECL provider& provider::without_token() {
 
 COFFERDAM_DECL provider& provider::create_fields(boost::json::object fields) {
   return with([&](detail::sandbox_settings& to) { to.create.extra = std::move(fields); });
+}
+
+COFFERDAM_DECL provider& provider::by(command_transport how) {
+  return with([&](detail::sandbox_settings& to) { to.by = how; });
 }
 
 COFFERDAM_DECL provider& provider::user(std::string name) {

@@ -101,6 +101,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
 
   /// Returns true after `lose` was called. Any thread may call this function.
   bool is_lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  /// Returns true if a command runs, or has left processes running.
+  bool is_busy() const { return !living().empty() || !background().empty(); }
 
   /// Returns the commands that have ended, but left processes running, oldest first.
   virtual std::vector<background_command> background() const { return {}; }

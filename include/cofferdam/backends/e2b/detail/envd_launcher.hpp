@@ -69,7 +69,6 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
   }
 
   const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
-  bool is_busy() const { return !living().empty(); }
   void check_open() const {
     require_open();
     daemon_->require();

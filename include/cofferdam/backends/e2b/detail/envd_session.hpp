@@ -30,8 +30,6 @@ class envd_session : public command_session {
     commands()->watch();
   }
 
-  bool is_busy() const { return commands()->is_busy(); }
-
   /// Returns the file operations of the sandbox.
   /// \param variables  environment variables for the small commands that file operations run.
   sandbox_files files(workspace_place where, std::vector<std::string> variables) const {

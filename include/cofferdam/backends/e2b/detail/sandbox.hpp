@@ -2,12 +2,16 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/e2b/command_transport.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_session.hpp>
+#include <cofferdam/backends/e2b/detail/routed_files.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_warden.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
@@ -25,6 +29,8 @@
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/command_session.hpp>
+#include <cofferdam/os/session_files.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>
@@ -59,6 +65,7 @@ class sandbox_settings {
   command_settings commands;
   std::string user;
   std::string workspace = "workspace";
+  command_transport by = command_transport::automatic;
 };
 
 /// The state of an environment in E2B. The environment and the coroutines of its operations share it.
@@ -114,8 +121,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_await self->until_running();
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return std::move(*refusal);
-    spawn_request request = co_await self->request_of(c);
-    command_result result = co_await self->session_.run(std::move(c), std::move(request));
+    const bool by_warden = co_await has_warden(self);
+    spawn_request request = co_await self->request_of(c, by_warden);
+    command_result result = co_await self->session(by_warden).run(std::move(c), std::move(request));
     co_return result;
   }
 
@@ -123,20 +131,19 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_await self->until_running();
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return process::finished(std::move(*refusal));
-    spawn_request request = co_await self->request_of(c);
-    process running = co_await self->session_.start(std::move(c), std::move(request));
+    const bool by_warden = co_await has_warden(self);
+    spawn_request request = co_await self->request_of(c, by_warden);
+    process running = co_await self->session(by_warden).start(std::move(c), std::move(request));
     co_return running;
   }
 
-  sandbox_files files() {
-    require_open();
-    touch();
-    return session_.files(where_, variables_);
-  }
+  /// Returns the process id of the warden's shell at the daemon; 0 if there is none.
+  std::int64_t warden_pid() const noexcept { return warden_ ? warden_->pid() : 0; }
+
   /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
   template <class Operation>
   static auto with_files(std::shared_ptr<sandbox> self, Operation operation) {
-    using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, sandbox_files&>>::type;
+    using result = typename cofferdam::detail::awaited<std::invoke_result_t<Operation&, routed_files&>>::type;
     return on_files<result>(std::move(self), std::move(operation));
   }
   awaitable<void> until_running() {
@@ -151,7 +158,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
-    if (self->session_.is_busy())
+    if (self->is_busy())
       throw error(exec_errc::unsupported, "e2b: a pause would cut off the output of running commands; end them first");
     self->paused_ = true;
     self->prolongs_.cancel();
@@ -161,7 +168,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     } catch (...) {
       failure = std::current_exception();
     }
-    if (!failure) co_return;
+    if (!failure) {
+      self->drop_warden("e2b: the sandbox was paused");
+      co_return;
+    }
     self->paused_ = false;
     self->changed_.notify();
     std::rethrow_exception(failure);
@@ -197,6 +207,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     try {
       if (!is_ours_) {
         session_.abandon();
+        if (warden_) warden_->abandon();
         return;
       }
       let_go();
@@ -224,7 +235,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
         self->let_go();
         co_await self->service_->kill(self->id());
       } else {
-        co_await self->session_.close();
+        co_await end_commands(self);
         self->let_go();
       }
     } catch (const error& reason) {
@@ -245,12 +256,85 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   template <class Result, class Operation>
   static awaitable<Result> on_files(std::shared_ptr<sandbox> self, Operation operation) {
     co_await self->until_running();
+    const bool by_warden = co_await has_warden(self);
     if constexpr (std::is_void_v<Result>) {
-      co_await cofferdam::detail::on_kept(self->files(), std::move(operation));
+      co_await cofferdam::detail::on_kept(self->files(by_warden), std::move(operation));
     } else {
-      Result result = co_await cofferdam::detail::on_kept(self->files(), std::move(operation));
+      Result result = co_await cofferdam::detail::on_kept(self->files(by_warden), std::move(operation));
       co_return result;
     }
+  }
+
+  routed_files files(bool by_warden) {
+    require_open();
+    touch();
+    std::shared_ptr<session_files> near;
+    if (by_warden) near = warden_->files();
+    return routed_files(std::move(near), session_.files(where_, variables_));
+  }
+
+  // ---- the warden ----
+
+  command_session& session(bool by_warden) { return by_warden ? warden_->session() : session_; }
+  bool is_busy() const { return session_.is_busy() || (warden_ && warden_->is_busy()); }
+
+  /// Returns true if a warden starts the commands. If the session of the last one is lost, starts another one.
+  static awaitable<bool> has_warden(std::shared_ptr<sandbox> self) {
+    while (self->starting_) {
+      co_await self->changed_.wait();
+      self->require_open();
+    }
+    if (!self->warden_) co_return false;
+    if (self->warden_->is_open()) co_return true;
+    co_await start_warden(self);
+    co_return static_cast<bool>(self->warden_);
+  }
+
+  /// Starts the warden. If it cannot run in the sandbox, and the settings do not require one, the daemon starts each
+  /// command.
+  static awaitable<void> start_warden(std::shared_ptr<sandbox> self) {
+    const std::shared_ptr<sandbox_warden> warden = self->warden_;
+    std::optional<error> failure;
+    {
+      const start_mark mark(*self);
+      try {
+        co_await sandbox_warden::open(warden);
+      } catch (const error& reason) {
+        failure = reason;
+      }
+    }
+    if (self->closing_) {
+      warden->abandon();
+      self->require_open();
+    }
+    if (!failure) co_return;
+    const bool cannot_run = failure->code() == exec_errc::unsupported || failure->code() == exec_errc::provider_failed;
+    if (!cannot_run || self->settings_->by == command_transport::warden) throw *failure;
+    self->warden_.reset();
+  }
+
+  /// Marks the time in which a warden is being started.
+  class start_mark {
+   public:
+    explicit start_mark(sandbox& of) : of_(of) { of_.starting_ = true; }
+    start_mark(const start_mark&) = delete;
+    start_mark& operator=(const start_mark&) = delete;
+    ~start_mark() {
+      of_.starting_ = false;
+      of_.changed_.notify();
+    }
+
+   private:
+    sandbox& of_;
+  };
+
+  void drop_warden(const char* why) {
+    if (warden_) warden_->lose(error(exec_errc::provider_lost, why));
+  }
+
+  static awaitable<void> end_commands(std::shared_ptr<sandbox> self) {
+    co_await self->session_.close();
+    if (self->warden_ && self->warden_->is_open()) co_await self->warden_->session().close();
   }
 
   std::chrono::milliseconds life() const { return std::chrono::seconds(settings_->create.seconds()); }
@@ -300,15 +384,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     daemon_ = daemon;
     where_.from_home = settings_->workspace;
     const std::string output = co_await ask_shell();
-    const std::size_t first = output.find('\0');
-    const std::size_t second = first == std::string::npos ? first : output.find('\0', first + 1);
-    if (second == std::string::npos)
-      throw error(exec_errc::provider_failed, "e2b: the workspace \"" + one_line(settings_->workspace, 200) +
-                                                  "\" cannot be created in the sandbox: " + one_line(output, 200));
-    where_.home = output.substr(0, first);
-    where_.root = output.substr(first + 1, second - first - 1);
-    const std::string shell = output.substr(second + 1, output.find('\n', second) - second - 1);
-    shell_ = shell.starts_with('/') ? shell : "/bin/sh";
+    const sandbox_facts facts(output, settings_->workspace);
+    where_.home = facts.home();
+    where_.root = facts.root();
+    shell_ = facts.shell();
     variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
     for (const auto& [name, value] : settings_->create.variables) {
       std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
@@ -318,14 +397,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
     watch_life();
+    if (settings_->by == command_transport::daemon || !facts.user()) co_return;
+    own_variables_ = facts.with(variables_);
+    warden_ =
+        std::make_shared<sandbox_warden>(daemon_, settings_->commands, common_isolation(), where_.root, *facts.user());
+    co_await start_warden(shared_from_this());
   }
 
-  /// Makes the folders that the backend needs. Returns the paths of the home, the workspace and bash.
+  /// Runs `facts_script`, and returns its output.
   awaitable<std::string> ask_shell() {
-    constexpr std::string_view script =
-        "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
-        "printf '%s\\0%s\\0' \"$h\" \"$r\" && command -v bash";
-    std::vector<std::string> words{"-c", std::string(script), "sh", settings_->workspace};
+    std::vector<std::string> words{"-c", std::string(facts_script), "sh", settings_->workspace};
     constexpr const char* doing = "create the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
     cofferdam::detail::connect_stream stream = co_await envd::stream(
@@ -347,22 +428,27 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_return out;
   }
 
+  isolation_report common_isolation() const {
+    isolation_report isolation;
+    if (settings_->create.allow_internet == false && is_ours_)
+      isolation.set(isolation_kind::network, "no internet, as requested from the service");
+    return isolation;
+  }
+
   command_settings commands() const {
     command_settings settings = settings_->commands;
-    isolation_report isolation;
+    isolation_report isolation = common_isolation();
     isolation.set(isolation_kind::process_tree, "the command's session, and processes with its variables");
     isolation.set(isolation_kind::host_death, "everything, when the sandbox's lifetime expires");
     isolation.set(isolation_kind::files,
                   "the service's sandbox; symbolic links in the workspace are checked, but may change afterwards");
-    if (settings_->create.allow_internet == false && is_ours_)
-      isolation.set(isolation_kind::network, "no internet, as requested from the service");
     settings.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     return settings;
   }
 
-  awaitable<spawn_request> request_of(const command& c) {
-    spawn_request request = request_for(c, shell_, variables_);
-    sandbox_files workspace = files();
+  awaitable<spawn_request> request_of(const command& c, bool by_warden) {
+    spawn_request request = request_for(c, shell_, by_warden ? own_variables_ : variables_);
+    routed_files workspace = files(by_warden);
     request.directory_path = co_await workspace.directory_path(c.working_directory());
     co_return request;
   }
@@ -448,7 +534,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   void let_go() {
     if (!daemon_) return;
     daemon_->close();
-    session_.lose(error(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended"));
+    const error reason(exec_errc::environment_closed, "e2b: the environment was closed; the command was ended");
+    session_.lose(reason);
+    if (warden_) warden_->lose(reason);
   }
 
   static awaitable<void> discard_sandbox(std::shared_ptr<sandbox> self) {
@@ -475,7 +563,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  static constexpr std::size_t max_said = 16 * 1024;
+  static constexpr std::size_t max_said = std::size_t{256} * 1024;
 
   cofferdam::detail::home_strand home_;
   asio::any_io_executor executor_;
@@ -484,9 +572,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   asio::steady_timer prolongs_;
   sandbox_info info_;
   std::shared_ptr<envd> daemon_;
-  envd_session session_;
+  envd_session session_;                    // starts each command by the daemon
+  std::shared_ptr<sandbox_warden> warden_;  // null if the daemon starts all commands
   workspace_place where_;
-  std::vector<std::string> variables_;
+  std::vector<std::string> variables_;      // added to those of a process of the daemon
+  std::vector<std::string> own_variables_;  // all variables of a command of the warden
   std::string shell_;
   std::string tag_;
   clock::time_point end_at_ = clock::time_point::max();
@@ -496,10 +586,11 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   bool paused_ = false;
   bool watched_ = false;
   bool prolonging_ = false;
+  bool starting_ = false;  // true while a warden is being started
   bool warned_ = false;
   bool closing_ = false;
   bool closed_ = false;
-  cofferdam::detail::async_event changed_;  // notified when `paused_`, `closing_`, `closed_` or `prolonging_` changes
+  cofferdam::detail::async_event changed_;  // notified when a flag above changes
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail
