@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/process.hpp>
 #include <cofferdam/core/with.hpp>
 
 #include "support/fake_environment.hpp"
@@ -11,7 +12,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace layer_tests {
 
@@ -138,6 +145,23 @@ class broken : public pipeable {
   }
 };
 
+/// An environment in which two commands have left processes running.
+class lasting_fake : public full_fake {
+ public:
+  using full_fake::full_fake;
+  std::vector<background_command> background() const { return {{3, "server"}, {7, "watcher"}}; }
+  awaitable<void> end_background(std::uint32_t number) {
+    log_->calls.push_back("end_background " + std::to_string(number));
+    co_return;
+  }
+};
+
+template <class E>
+concept has_background = requires(E& env, const E& same) {
+  same.background();
+  env.end_background(3);
+};
+
 // ---- which types model which concepts ------------------------------------------------------------------------------
 
 static_assert(code_exec_environment<plain_fake> && !streaming_environment<plain_fake> && !file_environment<plain_fake>);
@@ -156,6 +180,9 @@ static_assert(streaming_environment<own_run_and_start_layer<full_fake>>);
 static_assert(!file_environment<own_write_layer<full_fake>>, "remove would go round the layer's write_file");
 static_assert(!file_environment<own_read_layer<full_fake>>, "list would go round the layer's read_file");
 static_assert(!file_environment<detail::completed_t<own_read_layer<full_fake>>>, "and commands would too");
+
+static_assert(has_background<mark_layer<mark_layer<lasting_fake>>>);
+static_assert(!has_background<mark_layer<full_fake>>);
 
 static_assert(code_exec_provider<fake_provider<plain_fake>>);
 static_assert(code_exec_provider<layered_provider<fake_provider<plain_fake>, mark>>);
@@ -270,6 +297,19 @@ TEST(Layer, the_other_refinements_pass_through) {
     });
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "pause", "resume", "snapshot", "get_files", "close"}));
+}
+
+TEST(Layer, processes_left_running_are_listed_and_ended_through_layers) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with(fake_provider<lasting_fake>(log) | mark("a") | mark("b"), [](auto& env) -> awaitable<void> {
+      const std::vector<background_command> left = env.background();
+      EXPECT_EQ(left.size(), 2U);
+      EXPECT_EQ(left.back().program(), "watcher");
+      co_await env.end_background(left.back().number());
+    });
+  });
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "end_background 7", "close"}));
 }
 
 TEST(Layer, a_fallback_is_lowered_below_the_layers_that_judge_commands) {

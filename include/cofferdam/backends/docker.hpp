@@ -92,7 +92,7 @@ class environment {
 
   /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
   /// is first.
-  std::vector<background_command> background();
+  std::vector<background_command> background() const;
   /// Ends the processes that a command has left running (see `background()`), and waits for their end. The processes
   /// get SIGTERM, and SIGKILL after the grace period (`provider::kill_grace`). This function cannot be cancelled.
   /// \param number  `background_command::number()`.

@@ -5,12 +5,14 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
 #include <cofferdam/detail/core/command_files.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -140,6 +142,22 @@ class layer : public detail::layer_tag {
     requires requires(const Inner& inner) { inner.is_lost(); }
   {
     return inner_.is_lost();
+  }
+
+  /// Returns the ended commands that had `background_policy::keep` and have left processes running. This member is
+  /// present if the wrapped environment has it.
+  std::vector<background_command> background() const
+    requires requires(const Inner& inner) { inner.background(); }
+  {
+    return inner_.background();
+  }
+  /// Ends the processes that a command has left running (see `background()`). This member is present if the wrapped
+  /// environment has it.
+  /// \param number  `background_command::number()`.
+  awaitable<void> end_background(std::uint32_t number)
+    requires requires(Inner& inner) { inner.end_background(number); }
+  {
+    return inner_.end_background(number);
   }
 
   awaitable<void> close() { return inner_.close(); }

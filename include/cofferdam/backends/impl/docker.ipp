@@ -65,7 +65,7 @@ COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_v
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
 COFFERDAM_DECL bool environment::is_lost() const noexcept { return handle_.is_lost(); }
 
-COFFERDAM_DECL std::vector<background_command> environment::background() {
+COFFERDAM_DECL std::vector<background_command> environment::background() const {
   return handle_.get()->home().look([this] { return handle_.get()->session().background(); });
 }
 
