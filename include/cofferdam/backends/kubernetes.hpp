@@ -209,7 +209,8 @@ provider from_image(std::string_view name);
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
 /// variables, and `working_directory` (made if it is missing, never emptied; default: a new folder, removed soon after
-/// `close()`). `open_timeout` limits the time until the shell has taken the warden.
+/// `close()`). `open` refuses every other option whose value differs from the default. `open_timeout` limits the time
+/// until the shell has taken the warden.
 ///
 /// The isolation of the pod itself is unknown, so `isolation()` reports only the guarantees that this library adds. A
 /// process of the same user can kill the warden; on Linux 6.12 and newer, Landlock prevents this for the commands of
@@ -220,7 +221,8 @@ provider from_image(std::string_view name);
 /// \param container  the name of a container of the pod; empty for the one that kubectl would use, which is mostly the
 ///                   first.
 /// \throws error{exec_errc::invalid_argument} if a name is invalid. `open` throws error{exec_errc::not_found} if the
-///     pod does not exist; error{exec_errc::invalid_argument} if it has no such container;
+///     pod does not exist; error{exec_errc::invalid_argument} if it has no such container, or if an option has no
+///     effect;
 ///     error{exec_errc::provider_failed} if it does not run, has no shell, or does not answer in time;
 ///     error{exec_errc::unsupported} if it has no folder that allows both writing and executing.
 provider in_pod(std::string_view name, std::string_view container = {});
@@ -240,8 +242,9 @@ provider in_pod(std::string_view name, std::string_view container = {});
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
 /// variables, `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), `hold_time`,
-/// and `longest_life`. A variable goes to each command directly, and not into the claim. `open_timeout` limits the time
-/// until the pod runs and its shell has taken the warden.
+/// and `longest_life`. `open` refuses every other option whose value differs from the default. A variable goes to each
+/// command directly, and not into the claim. `open_timeout` limits the time until the pod runs and its shell has taken
+/// the warden.
 ///
 /// The isolation of the pod is that of the template, which this library does not know, so `isolation()` reports only
 /// the guarantees that this library adds.
@@ -261,7 +264,8 @@ provider in_pod(std::string_view name, std::string_view container = {});
 /// \throws error{exec_errc::invalid_argument} if the name is invalid. `open` throws error{exec_errc::unsupported} if
 ///     agent-sandbox is not installed; error{exec_errc::not_found} if the template or an image does not exist;
 ///     error{exec_errc::permission_denied} if a right is missing or a policy of the cluster forbids the pod;
-///     error{exec_errc::invalid_argument} if the controller or the API server rejects the template;
+///     error{exec_errc::invalid_argument} if the controller or the API server rejects the template, or if an option
+///     has no effect;
 ///     error{exec_errc::provider_failed} if a quota is used up, if no node fits, if a container cannot run, or if the
 ///     pod is not ready in time; and the errors of `in_pod` for a pod without a shell or without a folder.
 /// \par Source  sigs.k8s.io/agent-sandbox v0.5.6, extensions.agents.x-k8s.io/v1beta1.

@@ -91,6 +91,24 @@ TEST(PodOptions, amounts_are_checked) {
   refuses([] { pod_options().node_wait(-1s); });
 }
 
+TEST(PodOptions, errors_have_the_value) {
+  const auto expect = [](auto set, const char* text) {
+    EXPECT_NE(sentence_of(set).find(text), std::string::npos) << sentence_of(set);
+  };
+  expect([] { pod_options().memory(512); }, "at least 16777216 (16 MiB) bytes, not 512");
+  expect([] { pod_options().memory(std::uint64_t{1} << 63); }, "at most 4611686018427387904 bytes, not 9223372036854");
+  expect([] { pod_options().cpus(0); }, "not 0.0");
+  expect([] { pod_options().workspace_size(1); }, "at least 4096 bytes, not 1");
+  expect([] { pod_options().hold_time(999ms); }, "not 999 ms");
+  expect([] { pod_options().longest_life(0s); }, "not 0");
+  expect([] { pod_options().node_wait(-1s); }, "-1 s");
+  expect([] { pod_options().user(0, 0); }, "the user id must be from 1 to 2147483647, not 0");
+  expect([] { pod_options().user(1, 0x80000000); }, "not 2147483648");
+  expect([] { pod_options().gpus(0); }, "not 0");
+  expect([] { pod_options().runtime_class("a..b"); }, "beside another dot");
+  expect([] { pod_options().merge_patch(R"({"spec": 3})"); }, "spec must be an object");
+}
+
 TEST(PodOptions, the_workspace_is_a_directory_of_its_own) {
   EXPECT_EQ(pod_options().working_directory("//a/./b/").working_directory(), "/a/b");
   for (const std::string_view path : {""sv, "a"sv, "/"sv, "/a/../b"sv, "/proc/x"sv, "/sys"sv, "/dev/shm"sv,

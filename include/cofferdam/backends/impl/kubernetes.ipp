@@ -7,6 +7,7 @@
 #include <cofferdam/backends/kubernetes/detail/open_sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
+#include <cofferdam/backends/kubernetes/detail/unused_options.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
@@ -114,6 +115,7 @@ COFFERDAM_DECL provider& provider::output_grace(std::chrono::milliseconds time) 
 COFFERDAM_DECL awaitable<environment> provider::open() const { return open_with(settings_); }
 
 COFFERDAM_DECL awaitable<environment> provider::open_with(std::shared_ptr<const detail::sandbox_settings> settings) {
+  detail::require_used_options(*settings);
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   const cofferdam::detail::home_strand home(std::move(executor));
   const auto opens = [&home, &settings] { return detail::open_sandbox(home.executor(), settings); };
@@ -130,12 +132,11 @@ COFFERDAM_DECL provider from_image(std::string_view name) {
 }
 
 COFFERDAM_DECL provider in_pod(std::string_view name, std::string_view container) {
-  if (!detail::is_subdomain(name))
-    throw detail::bad_option("invalid name of a pod: " + detail::in_quotes(name) +
-                             "; names have only lower-case letters, digits, '-' and '.'");
+  if (const std::string rule = detail::broken_rule(name); !rule.empty())
+    throw detail::bad_option("invalid name of a pod: " + detail::in_quotes(name) + ": " + rule);
   if (!container.empty() && !detail::is_label(container))
     throw detail::bad_option("invalid name of a container: " + detail::in_quotes(container) +
-                             "; names have only lower-case letters, digits and '-'");
+                             ": a name has at most 63 lower-case letters, digits and '-', with no '-' at an end");
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->adopted_pod = std::string(name);
   settings->adopted_container = std::string(container);
@@ -143,9 +144,8 @@ COFFERDAM_DECL provider in_pod(std::string_view name, std::string_view container
 }
 
 COFFERDAM_DECL provider from_template(std::string_view name) {
-  if (!detail::is_subdomain(name))
-    throw detail::bad_option("invalid name of a SandboxTemplate: " + detail::in_quotes(name) +
-                             "; names have only lower-case letters, digits, '-' and '.'");
+  if (const std::string rule = detail::broken_rule(name); !rule.empty())
+    throw detail::bad_option("invalid name of a SandboxTemplate: " + detail::in_quotes(name) + ": " + rule);
   auto settings = std::make_shared<detail::sandbox_settings>();
   settings->sandbox_template = std::string(name);
   return provider(std::move(settings));

@@ -26,17 +26,25 @@ inline bool is_label(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return is_lower_or_digit(c) || c == '-'; });
 }
 
-/// Returns true for a subdomain of RFC 1123, as pods, secrets and runtime classes are named: at most 253 characters,
-/// labels with dots between them.
-inline bool is_subdomain(std::string_view text) {
-  if (text.empty() || text.size() > 253) return false;
+/// Returns the rule of a subdomain of RFC 1123 that a text breaks; empty if it breaks none. Pods, secrets and runtime
+/// classes are named so: at most 253 characters, lower-case letters, digits and hyphens with dots between them.
+inline std::string broken_rule(std::string_view text) {
+  if (text.empty()) return "a name must not be empty";
+  if (text.size() > 253) return "a name has at most 253 characters, and this one has " + std::to_string(text.size());
+  for (const char c : text)
+    if (!is_lower_or_digit(c) && c != '-' && c != '.') return "a name has only lower-case letters, digits, '-' and '.'";
   for (;;) {
     const std::size_t dot = text.find('.');
-    if (!is_label(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
+    const std::string_view part = text.substr(0, dot);
+    if (part.empty()) return "a dot must not be at an end of a name, or beside another dot";
+    if (part.front() == '-' || part.back() == '-') return "a '-' must not be at an end of a name, or beside a dot";
+    if (dot == std::string_view::npos) return {};
     text.remove_prefix(dot + 1);
   }
 }
+
+/// Returns true for a subdomain of RFC 1123, see `broken_rule`.
+inline bool is_subdomain(std::string_view text) { return broken_rule(text).empty(); }
 
 /// Returns true for the name part of a label, and for a non-empty value of a label.
 inline bool is_qualified_part(std::string_view text) {

@@ -7,8 +7,12 @@
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/number_text.hpp>
 #include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -43,14 +47,22 @@ inline void require_value(std::string_view value, const std::string& what) {
     throw bad_option(what + " " + in_quotes(value) + " must have at most 63 letters, digits, '-', '_' and '.'");
 }
 
+inline void require_bytes(std::uint64_t bytes, std::uint64_t least, const std::string& what,
+                          const std::string& least_shown) {
+  if (bytes < least)
+    throw bad_option(what + " must be at least " + least_shown + " bytes, not " + std::to_string(bytes));
+  if (bytes > max_bytes)
+    throw bad_option(what + " must be at most " + std::to_string(max_bytes) + " bytes, not " + std::to_string(bytes));
+}
+
 inline void require_foreign(std::string_view key, const std::string& what) {
   if (key.starts_with(own_prefix))
     throw bad_option(what + " " + in_quotes(key) + ": keys that start with cofferdam/ are reserved for the library");
 }
 
 inline void require_subdomain(std::string_view name, const std::string& what) {
-  if (!is_subdomain(name))
-    throw bad_option(what + " " + in_quotes(name) + " must have only lower-case letters, digits, '-' and '.'");
+  if (const std::string rule = broken_rule(name); !rule.empty())
+    throw bad_option(what + " " + in_quotes(name) + ": " + rule);
 }
 
 }  // namespace detail
@@ -82,7 +94,7 @@ COFFERDAM_DECL pod_options& pod_options::context(std::string_view name) {
 COFFERDAM_DECL pod_options& pod_options::in_namespace(std::string_view name) {
   if (!detail::is_label(name))
     throw detail::bad_option("in_namespace " + detail::in_quotes(name) +
-                             " must have at most 63 lower-case letters, digits and '-'");
+                             " must have at most 63 lower-case letters, digits and '-', with no '-' at an end");
   namespace_ = std::string(name);
   return *this;
 }
@@ -94,8 +106,10 @@ COFFERDAM_DECL pod_options& pod_options::allow_insecure() {
 
 COFFERDAM_DECL pod_options& pod_options::user(std::uint32_t uid, std::uint32_t gid) {
   constexpr std::uint32_t most = 0x7fffffff;  // the API's own limit
-  if (uid == 0 || uid > most) throw detail::bad_option("user: the user id must be from 1 to 2147483647");
-  if (gid > most) throw detail::bad_option("user: the group id must be from 0 to 2147483647");
+  if (uid == 0 || uid > most)
+    throw detail::bad_option("user: the user id must be from 1 to 2147483647, not " + std::to_string(uid));
+  if (gid > most)
+    throw detail::bad_option("user: the group id must be from 0 to 2147483647, not " + std::to_string(gid));
   uid_ = uid;
   gid_ = gid;
   return *this;
@@ -123,7 +137,7 @@ COFFERDAM_DECL pod_options& pod_options::working_directory(std::string_view path
 }
 
 COFFERDAM_DECL pod_options& pod_options::workspace_size(std::uint64_t bytes) {
-  if (bytes < 4096 || bytes > detail::max_bytes) throw detail::bad_option("workspace_size must be at least 4096 bytes");
+  detail::require_bytes(bytes, 4096, "workspace_size", "4096");
   workspace_size_ = bytes;
   return *this;
 }
@@ -150,27 +164,26 @@ COFFERDAM_DECL pod_options& pod_options::writable_root() {
 }
 
 COFFERDAM_DECL pod_options& pod_options::memory(std::uint64_t bytes) {
-  if (bytes < std::uint64_t{16} << 20 || bytes > detail::max_bytes)
-    throw detail::bad_option("memory must be at least 16 MiB (16777216 bytes)");
+  detail::require_bytes(bytes, std::uint64_t{16} << 20, "memory", "16777216 (16 MiB)");
   memory_ = bytes;
   return *this;
 }
 
 COFFERDAM_DECL pod_options& pod_options::cpus(double count) {
-  if (!(count >= 0.01) || !(count <= 65536)) throw detail::bad_option("cpus must be a number from 0.01 to 65536");
+  if (!(count >= 0.01) || !(count <= 65536))
+    throw detail::bad_option("cpus must be a number from 0.01 to 65536, not " + cofferdam::detail::number_text(count));
   cpu_thousandths_ = static_cast<std::uint64_t>(std::llround(count * 1000));
   return *this;
 }
 
 COFFERDAM_DECL pod_options& pod_options::ephemeral_storage(std::uint64_t bytes) {
-  if (bytes < std::uint64_t{1} << 20 || bytes > detail::max_bytes)
-    throw detail::bad_option("ephemeral_storage must be at least 1 MiB (1048576 bytes)");
+  detail::require_bytes(bytes, std::uint64_t{1} << 20, "ephemeral_storage", "1048576 (1 MiB)");
   ephemeral_storage_ = bytes;
   return *this;
 }
 
 COFFERDAM_DECL pod_options& pod_options::gpus(unsigned count, std::string_view resource) {
-  if (count == 0) throw detail::bad_option("gpus: the number must be at least 1");
+  if (count == 0) throw detail::bad_option("gpus: the number must be at least 1, not 0");
   if (resource.find('/') == std::string_view::npos || !detail::is_label_key(resource))
     throw detail::bad_option("gpus: the resource " + detail::in_quotes(resource) +
                              " must have the form example.com/name, as nvidia.com/gpu");
@@ -230,28 +243,35 @@ COFFERDAM_DECL pod_options& pod_options::annotation(std::string_view key, std::s
 }
 
 COFFERDAM_DECL pod_options& pod_options::merge_patch(std::string_view json) {
-  if (json.size() > std::size_t{64} * 1024) throw detail::bad_option("merge_patch is longer than 64 KiB");
-  static_cast<void>(cofferdam::detail::parse_object(json, exec_errc::invalid_argument, "kubernetes: merge_patch"));
+  if (json.size() > std::size_t{64} * 1024)
+    throw detail::bad_option("merge_patch has " + std::to_string(json.size()) + " bytes, and may have 65536 (64 KiB)");
+  const boost::json::object patch =
+      cofferdam::detail::parse_object(json, exec_errc::invalid_argument, "kubernetes: merge_patch");
+  for (const char* const part : {"metadata", "spec"})
+    if (const boost::json::value* const found = patch.if_contains(part); found != nullptr && !found->is_object())
+      throw detail::bad_option("merge_patch: " + std::string(part) + " must be an object");
   merge_patch_ = std::string(json);
   return *this;
 }
 
 COFFERDAM_DECL pod_options& pod_options::hold_time(std::chrono::milliseconds time) {
   if (time < std::chrono::seconds(1) || time > std::chrono::hours(24))
-    throw detail::bad_option("hold_time must be from 1 second to 24 hours");
+    throw detail::bad_option("hold_time must be from 1 second to 24 hours, not " + std::to_string(time.count()) +
+                             " ms");
   hold_time_ = time;
   return *this;
 }
 
 COFFERDAM_DECL pod_options& pod_options::longest_life(std::chrono::seconds time) {
   if (time < std::chrono::seconds(1) || time.count() > 0x7fffffff)
-    throw detail::bad_option("longest_life must be from 1 to 2147483647 seconds");
+    throw detail::bad_option("longest_life must be from 1 to 2147483647 seconds, not " + std::to_string(time.count()));
   longest_life_ = time;
   return *this;
 }
 
 COFFERDAM_DECL pod_options& pod_options::node_wait(std::chrono::seconds time) {
-  if (time < std::chrono::seconds(0)) throw detail::bad_option("node_wait must not be negative");
+  if (time < std::chrono::seconds(0))
+    throw detail::bad_option("node_wait must not be negative: " + std::to_string(time.count()) + " s");
   node_wait_ = time;
   return *this;
 }
