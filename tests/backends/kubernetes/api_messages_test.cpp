@@ -50,6 +50,10 @@ TEST(KubernetesApiError, the_code_and_the_advice_follow_the_message) {
       {500, "Internal error occurred: failed calling webhook \\\"w\\\"", exec_errc::unavailable, "does not answer"},
       {403, "pods \\\"a\\\" is forbidden: maximum memory usage per Container is 1Gi", exec_errc::invalid_argument,
        "LimitRange"},
+      {403, "pods \\\"a\\\" is forbidden: no PriorityClass with name low was found", exec_errc::unsupported,
+       "no such PriorityClass"},
+      {403, "pods \\\"a\\\" is forbidden: pod rejected: RuntimeClass \\\"g\\\" not found", exec_errc::unsupported,
+       "no such RuntimeClass"},
       {404, "namespaces \\\"x\\\" not found", exec_errc::not_found, "in_namespace()"},
       {403, "pods is forbidden: User \\\"u\\\" cannot create resource \\\"pods\\\"", exec_errc::permission_denied,
        "lacks a right"},
@@ -65,6 +69,20 @@ TEST(KubernetesApiError, the_code_and_the_advice_follow_the_message) {
     EXPECT_NE(std::string(failure.what()).find(each.advice), std::string::npos) << failure.what();
     EXPECT_EQ(failure.cause().value(), static_cast<int>(each.status));
   }
+}
+
+TEST(KubernetesApiError, the_advice_for_a_certificate_names_the_entry_of_the_kubeconfig) {
+  const auto text = [](net_errc cause) {
+    return connection_text(
+        error(exec_errc::io_error, "cannot connect to h:1: its certificate was not accepted: why; call f()", cause));
+  };
+  const std::string begin = "cannot connect to h:1: its certificate was not accepted: why; ";
+  EXPECT_TRUE(text(net_errc::certificate_wrong_host).starts_with(begin + "connect by a name in the certificate, or"));
+  EXPECT_NE(text(net_errc::certificate_wrong_host).find("set tls-server-name of the cluster"), std::string::npos);
+  EXPECT_TRUE(text(net_errc::certificate_untrusted).starts_with(begin + "set certificate-authority of the cluster"));
+  EXPECT_TRUE(text(net_errc::client_certificate_needed).starts_with(begin + "check client-certificate"));
+  EXPECT_TRUE(text(net_errc::certificate_rejected).starts_with(begin + "set certificate-authority of the cluster"));
+  EXPECT_EQ(text(net_errc::certificate_expired), begin + "call f()");
 }
 
 TEST(KubernetesApiError, an_answer_that_is_no_status_is_the_message) {

@@ -133,7 +133,8 @@ TEST_F(ClusterAccess, missing_entries_are_named_with_what_was_tried) {
            .string()});
   EXPECT_NE(sentence_of([&] { find(); }).find("no context is chosen"), std::string::npos);
   const auto of = [&](const char* name) { return sentence_of([&] { find(cluster_choice().context(name)); }); };
-  EXPECT_NE(of("y").find("there is no context \"y\"; tried"), std::string::npos) << of("y");
+  EXPECT_NE(of("y").find("there is no context \"y\"; the contexts are \"x\", \"z\"; tried"), std::string::npos)
+      << of("y");
   EXPECT_NE(of("x").find("line 2) names the cluster \"c\", which does not exist"), std::string::npos) << of("x");
   EXPECT_NE(of("z").find("line 3) names the user \"u\", which does not exist"), std::string::npos) << of("z");
   around.variables = {"HOME=/nowhere"};
@@ -141,6 +142,22 @@ TEST_F(ClusterAccess, missing_entries_are_named_with_what_was_tried) {
   EXPECT_NE(sentence.find("no cluster is configured"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("KUBECONFIG (not set), '/nowhere/.kube/config' (does not exist)"), std::string::npos)
       << sentence;
+}
+
+TEST_F(ClusterAccess, files_that_are_missing_or_empty_are_named) {
+  const auto expect = [&](const std::string& words, const cluster_choice& choice = cluster_choice()) {
+    const std::string sentence = sentence_of([&] { find(choice); });
+    EXPECT_NE(sentence.find(words), std::string::npos) << sentence;
+  };
+  use({(folder / "absent").string(), "/absent/too"});
+  expect("KUBECONFIG names no file that exists; tried '" + (folder / "absent").string() +
+         "' (does not exist), '/absent");
+  use({"~/config"});
+  expect("'~/config' (does not exist; '~' is not expanded here");
+  expect("the kubeconfig \"~/config\" does not exist; '~' is not expanded here",
+         cluster_choice().kubeconfig("~/config"));
+  use({folder.write("config", "").string()});
+  expect("the kubeconfig has no contexts; tried '");
 }
 
 TEST_F(ClusterAccess, a_pod_uses_its_own_cluster_unless_a_file_exists) {

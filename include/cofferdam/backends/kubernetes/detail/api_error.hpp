@@ -7,6 +7,7 @@
 #include <cofferdam/detail/core/worded_category.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
+#include <cofferdam/net/net_error.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -123,6 +124,8 @@ inline api_verdict judge(const api_status& status) {
   if (holds("is forbidden: maximum") || holds("is forbidden: minimum"))
     return {exec_errc::invalid_argument,
             "a LimitRange of the namespace forbids the amounts: change memory(), cpus() or ephemeral_storage()"};
+  if (holds("no PriorityClass with name") && status.code() == 403)
+    return {exec_errc::unsupported, "the cluster has no such PriorityClass: run kubectl get priorityclass"};
   if (holds("RuntimeClass") && status.code() == 403)
     return {exec_errc::unsupported, "the cluster has no such RuntimeClass: run kubectl get runtimeclass"};
   if (holds("namespaces \"") && status.code() == 404)
@@ -144,6 +147,21 @@ inline api_verdict judge(const api_status& status) {
     case 504: return {exec_errc::unavailable, "the API server is not ready: try again"};
     default: return {exec_errc::provider_failed, "see the API server's log for details"};
   }
+}
+
+/// Returns the text of an error of the network, for the user of a kubeconfig. The advice for a certificate names the
+/// entry of the kubeconfig, in place of a function of this library.
+inline std::string connection_text(const error& reason) {
+  std::string text = reason.what();
+  const char* advice = nullptr;
+  if (reason.cause() == net_errc::certificate_wrong_host)
+    advice = "connect by a name in the certificate, or set tls-server-name of the cluster in the kubeconfig to one";
+  if (reason.cause() == net_errc::certificate_untrusted || reason.cause() == net_errc::certificate_rejected)
+    advice = "set certificate-authority of the cluster in the kubeconfig to the authority that signed the certificate";
+  if (reason.cause() == net_errc::client_certificate_needed)
+    advice = "check client-certificate and client-key of the user in the kubeconfig";
+  if (advice == nullptr) return text;
+  return text.substr(0, text.rfind("; ")) + "; " + advice;
 }
 
 /// Returns the exception for a call that the API server has refused. Its message contains the call, the HTTP status,

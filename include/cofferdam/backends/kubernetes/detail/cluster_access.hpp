@@ -96,11 +96,14 @@ class cluster_finder {
   cluster_access find() {
     const bool any = load();
     if (!any && choice_.context().empty() && !around_.value("KUBERNETES_SERVICE_HOST").empty()) return in_pod();
+    if (!any && !around_.value("KUBECONFIG").empty()) throw lost("KUBECONFIG names no file that exists");
     if (!any) throw lost("no cluster is configured: set KUBECONFIG to the path of a kubeconfig file");
+    if (config_.contexts.empty()) throw lost("the kubeconfig has no contexts");
     const std::string name = choice_.context().empty() ? config_.current_context : choice_.context();
-    if (name.empty()) throw lost("no context is chosen: run kubectl config use-context NAME, or name one");
+    if (name.empty())
+      throw lost("no context is chosen: run kubectl config use-context NAME, or name one; " + contexts());
     const kube_context* const context = kubeconfig::find(config_.contexts, name);
-    if (context == nullptr) throw lost("there is no context " + in_quotes(name));
+    if (context == nullptr) throw lost("there is no context " + in_quotes(name) + "; " + contexts());
     const kube_cluster* const cluster = kubeconfig::find(config_.clusters, context->cluster);
     if (cluster == nullptr)
       throw lost("the context " + in_quotes(name) + " (" + context->where + ") names the cluster " +
@@ -127,11 +130,26 @@ class cluster_finder {
     return error(exec_errc::provider_failed, text);
   }
 
+  /// Returns a list of the contexts, for an error message.
+  std::string contexts() const {
+    constexpr std::size_t most = 12;
+    std::string text = "the contexts are";
+    for (std::size_t i = 0; i < config_.contexts.size() && i < most; ++i)
+      text += (i == 0 ? " " : ", ") + in_quotes(config_.contexts[i].name);
+    return text + (config_.contexts.size() > most ? " and others" : "");
+  }
+
+  /// Returns the advice for a path that does not exist; empty if there is none.
+  static std::string advice_for(std::string_view path) {
+    return path.starts_with('~') ? "; '~' is not expanded here, so write the path of the home folder" : "";
+  }
+
   /// Reads the files. Returns false if none exists.
   bool load() {
     if (!choice_.kubeconfig().empty()) {
       if (!add(choice_.kubeconfig()))
-        throw lost("the kubeconfig " + in_quotes(choice_.kubeconfig()) + " does not exist");
+        throw error(exec_errc::provider_failed, "kubernetes: the kubeconfig " + in_quotes(choice_.kubeconfig()) +
+                                                    " does not exist" + advice_for(choice_.kubeconfig()));
       return true;
     }
     bool any = false;
@@ -152,7 +170,7 @@ class cluster_finder {
   }
   bool add(const std::string& path) {
     std::optional<std::string> text = read_kube_file(path);
-    tried_.push_back(cofferdam::detail::shown_path(path) + (text ? "" : " (does not exist)"));
+    tried_.push_back(cofferdam::detail::shown_path(path) + (text ? "" : " (does not exist" + advice_for(path) + ")"));
     if (!text) return false;
     config_.merge(read_kubeconfig(*text, path));
     cofferdam::detail::wipe(*text);

@@ -192,7 +192,7 @@ class cluster_api {
   error unreachable(const error& reason, const std::string& doing) const {
     if (reason.code() != exec_errc::io_error) return reason;
     return error(exec_errc::provider_failed,
-                 "kubernetes: cannot " + doing + ": " + address() + " cannot be reached: " + reason.what(),
+                 "kubernetes: cannot " + doing + ": " + address() + " cannot be reached: " + connection_text(reason),
                  reason.cause());
   }
 

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/cluster_info.hpp>
 #include <cofferdam/backends/kubernetes/detail/api_client.hpp>
+#include <cofferdam/backends/kubernetes/detail/api_error.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
@@ -119,8 +120,14 @@ COFFERDAM_DECL awaitable<cluster_info> examine_cluster(cluster_choice choice) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   detail::cluster_access access = detail::find_cluster(detail::kube_surroundings::of_this_process(), choice);
   detail::api_client client(executor, std::move(access));
-  const http_response answer = co_await client.request(client.make("GET", "/version"));
   const std::string who = "kubernetes: " + client.access().url();
+  http_response answer;
+  try {
+    answer = co_await client.request(client.make("GET", "/version"));
+  } catch (const error& reason) {
+    if (reason.code() != exec_errc::io_error) throw;
+    throw error(exec_errc::io_error, who + " cannot be reached: " + detail::connection_text(reason), reason.cause());
+  }
   if (!answer.ok()) {
     co_await client.close();
     throw error(exec_errc::provider_failed, who + " refuses to tell its version: " + std::to_string(answer.status()) +
