@@ -44,6 +44,15 @@ std::string without_end(std::string text) {
   return text;
 }
 
+/// Prints the text of an error after `label`. The library has already quoted and escaped what others wrote in it.
+void print_reason(const std::string& label, const std::string& why) {
+  std::cout << "    " << label << ":";
+  std::istringstream lines(why);
+  const char* before = " ";
+  for (std::string line; std::getline(lines, line); before = "    ")
+    std::cout << before << printable_text(line) << "\n";
+}
+
 awaitable<void> look_into(any_environment& environment) {
   const command_result nothing = co_await environment.run_command(shell("true"));
   if (!nothing.ok()) throw std::runtime_error("the test command 'true' failed: " + nothing.reason());
@@ -88,7 +97,7 @@ awaitable<void> examine_kubernetes() {
   } catch (const std::exception& wrong) {
     why = wrong.what();
   }
-  if (!why.empty()) std::cout << "    cluster: " << one_line(why, 600) << "\n";
+  if (!why.empty()) print_reason("cluster", why);
 }
 
 /// Prints the report about one provider. Returns true if it works.
@@ -108,10 +117,7 @@ awaitable<bool> examine_one(place_options place) {
     why = wrong.what();
   }
   if (why.empty()) co_return true;
-  std::cout << "    does not work here:";
-  std::istringstream lines(why);
-  const char* before = " ";
-  for (std::string line; std::getline(lines, line); before = "    ") std::cout << before << one_line(line, 600) << "\n";
+  print_reason("does not work here", why);
   co_return false;
 }
 

@@ -718,7 +718,7 @@ struct raw_serve {
 };
 
 subcommand describe_serve(raw_serve& raw) {
-  subcommand described("serve", "serves jails, containers or folders of this machine to E2B's official SDKs",
+  subcommand described("serve", "serves jails, containers, pods or folders to E2B's official SDKs",
                        {"cofferdam serve [OPTION...]"});
   CLI::App& app = described.app();
   add_one(

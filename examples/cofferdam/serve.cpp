@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// `cofferdam serve`: serves jails, containers, or folders of this machine to E2B's official SDKs, including the code
+// `cofferdam serve`: serves jails, containers, pods or folders to E2B's official SDKs, including the code
 // interpreter.
 //
 //     $ cofferdam serve --pool 4
