@@ -271,8 +271,20 @@ TEST(over, an_error_of_open_says_what_to_do) {
   EXPECT_TRUE(contains(text_of(through("echo 'me@host: Permission denied (publickey).' >&2; exit 255")),
                        "try `ssh -o BatchMode=yes HOST true`"));
   over slow = through("exec sleep 1000");
-  EXPECT_TRUE(contains(text_of(slow.connect_timeout(1s)), "within 1 s; the program must run the words"));
-  EXPECT_FALSE(contains(text_of(through("exit 1")), ";")) << "the reason is unknown";
+  const std::string late = text_of(slow.connect_timeout(1s));
+  EXPECT_TRUE(contains(late, "within 1 s; started was `sh -c exec sleep 1000")) << late;
+  EXPECT_TRUE(contains(late, "`; the program must run the words")) << late;
+  EXPECT_FALSE(contains(late, "trap")) << "the script of the library is shown: " << late;
+  EXPECT_FALSE(contains(text_of(through("echo why >&2; exit 1")), ";")) << "the reason is in the error output";
+}
+
+TEST(over, a_program_that_does_not_pass_its_input_gets_the_advice_to_add_an_option) {
+  for (const char* const script : {"exec \"$@\" </dev/null", "echo failed >&2; \"$@\" </dev/null", "exit 1",
+                                   "exec </dev/null; sleep 0.1; exit 3"}) {
+    const std::string text = refusal_of(through(script)).what();
+    EXPECT_TRUE(contains(text, "before the place answered")) << text;
+    EXPECT_TRUE(contains(text, "add it, such as -i of docker, podman and kubectl")) << text;
+  }
 }
 
 TEST(over, a_program_that_a_signal_ends_says_so) {
@@ -340,6 +352,13 @@ TEST(over, a_folder_that_cannot_take_the_warden_is_named) {
   EXPECT_EQ(failure.code(), exec_errc::unsupported);
   EXPECT_TRUE(contains(failure.what(), "/cofferdam/absent does not exist; set one with warden_folder"))
       << failure.what();
+}
+
+TEST(over, a_folder_that_was_tried_twice_is_named_once) {
+  const error failure =
+      refusal_of(through("echo cofferdam 42 ready x86_64; read a; read b; read c; read d; "
+                         "echo 'cofferdam 42 folder /tmp is full, /tmp is full, /run is full, '"));
+  EXPECT_TRUE(contains(failure.what(), "executing: /tmp is full, /run is full; set one")) << failure.what();
 }
 
 TEST(over, a_workspace_that_cannot_be_made_is_named) {

@@ -117,6 +117,9 @@ class over_environment {
 ///     over("kubectl", "exec", "-i", "pod/build", "--")
 ///     over("srun", "apptainer", "exec", "image.sif")
 ///
+/// `kubectl run -i` does not work, because it connects only after the pod has begun, and may lose the first output.
+/// Make the pod first, and use `kubectl exec -i`; or use `kubernetes::from_image`.
+///
 /// **This library adds no wall**: a command has the rights that the place gives it. For `over("ssh", "host")` these are
 /// all rights of the user on that host. `isolation()` of the results has only what this library did: it ends all
 /// processes of a command. It has nothing about walls of the place, because they are unknown here.
@@ -126,6 +129,8 @@ class over_environment {
 /// library that starts and ends commands, through its standard input, and starts the warden there. From then on the
 /// pipe carries the messages of the warden. The place needs Linux on x86-64 or arm64, `sh`, and the usual small
 /// programs (`mkdir`, `chmod`, `rm`, `cat`, `uname`, `wc`, and `head` or `dd`).
+///
+/// Texts of errors can contain the words, so give no password as a word.
 ///
 /// The program must pass bytes unchanged in both directions. A terminal does not, so leave out options that ask for
 /// one, such as `-t`. Text that the program prints before the script runs is skipped, up to 64 KiB. The program must
@@ -202,8 +207,9 @@ class over {
   /// \param time  zero or more. Default: 100 ms.
   over& output_grace(std::chrono::milliseconds time);
 
-  /// Starts the program, and returns an environment in the place. After an exception, nothing is left behind here; in
-  /// the place, the script ends at the end of its input, and removes its folder.
+  /// Starts the program, and returns an environment in the place. After an exception, the process group of the program
+  /// is ended; processes that have left the group are not. In the place, the script ends at the end of its input, and
+  /// removes its folder.
   /// \throws error{exec_errc::provider_failed} if the program cannot be started, ends early, or does not answer in
   ///     time, or if the workspace cannot be used; error{exec_errc::unsupported} if a terminal is in the way, if the
   ///     place has another kind of machine, or if no folder allows both writing and executing;

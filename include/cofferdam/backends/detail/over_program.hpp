@@ -57,9 +57,11 @@ class over_program : public std::enable_shared_from_this<over_program> {
  public:
   /// Starts the program.
   /// \param words  the program, searched in the PATH of this process, and its arguments.
+  /// \param given  the number of words that the user has given, which are shown in errors. The others are the script.
   /// \throws error{exec_errc::provider_failed} if the program cannot be started; error{exec_errc::io_error} if this
   ///     process has no free descriptor.
-  static std::shared_ptr<over_program> start(const asio::any_io_executor& executor, std::vector<std::string> words) {
+  static std::shared_ptr<over_program> start(const asio::any_io_executor& executor, std::vector<std::string> words,
+                                             std::size_t given = 1) {
     reaper::instance().sweep();
     pipe_ends in = make_pipe();
     pipe_ends out = make_pipe();
@@ -84,6 +86,8 @@ class over_program : public std::enable_shared_from_this<over_program> {
                       "; install the program, or correct its name",
                   started.cause());
     auto program = std::make_shared<over_program>(executor, std::move(name), started.pid());
+    for (std::size_t i = 0; i < given && i < request.words.size(); ++i)
+      program->command_line_ += (i == 0 ? "" : " ") + request.words[i];
     program->take(program->in_, in.write_end);
     program->take(program->out_, out.read_end);
     program->take(program->err_, err.read_end);
@@ -261,7 +265,8 @@ class over_program : public std::enable_shared_from_this<over_program> {
   error late() const {
     return error(exec_errc::provider_failed,
                  "over: " + name_ + " did not reach the place within " + time_text(late_after_) + reason() +
-                     "; the program must run the words that it is given, and ask nothing; if the place is slow, raise "
+                     "; started was `" + one_line(command_line_, 120) +
+                     "`; the program must run the words that it is given, and ask nothing; if the place is slow, raise "
                      "connect_timeout()");
   }
 
@@ -283,9 +288,14 @@ class over_program : public std::enable_shared_from_this<over_program> {
       return "; run `ssh HOST` once by hand, and compare the key that it shows";
     if (errors_.find("Permission denied (") != std::string::npos)
       return "; try `ssh -o BatchMode=yes HOST true`: ssh needs a key or an agent, because it cannot ask here";
+    std::string step;
     if (has_ended_ && signal_ == 0 && status_ == 0)
-      return "; the program must run the command that follows its arguments: does it run its arguments?";
-    return {};
+      step = "; the program must run the command that follows its arguments: does it run its arguments?";
+    // The script exits with status 4 if its input has ended too early.
+    const bool may_lack_input = signal_ == 0 && name_ != "ssh" && (errors_.empty() || status_ == 4);
+    if (may_lack_input)
+      step += "; if it needs an option to read its input, add it, such as -i of docker, podman and kubectl";
+    return step;
   }
 
   /// Returns the last lines of the error output, after a colon; empty if there is none.
@@ -363,6 +373,7 @@ class over_program : public std::enable_shared_from_this<over_program> {
   }
 
   std::string name_;
+  std::string command_line_;  // the words of the user
   pid_t pid_;
   asio::posix::stream_descriptor in_;
   asio::posix::stream_descriptor out_;

@@ -96,7 +96,8 @@ class over_state : public warden_place<over_state> {
 
   static awaitable<void> connect(std::shared_ptr<over_state> self) {
     const over_settings& settings = *self->settings_;
-    self->program_ = over_program::start(self->executor_, bootstrap_words(settings.words, settings.passing));
+    self->program_ =
+        over_program::start(self->executor_, bootstrap_words(settings.words, settings.passing), settings.words.size());
     self->program_->limit(settings.connect_timeout);
     std::string first = co_await bring_warden(self);
     over_stream stream(self->program_, std::move(first));

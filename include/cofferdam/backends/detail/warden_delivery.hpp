@@ -10,6 +10,7 @@
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/warden/image.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -115,15 +116,26 @@ class warden_delivery {
     return error(exec_errc::provider_failed, std::move(text), reason.cause());
   }
 
+  /// Returns the parts of a list once each. The script may try a folder twice, as /tmp if TMPDIR names it, too.
+  static std::string each_once(std::string_view list) {
+    std::string result;
+    while (!list.empty()) {
+      const std::size_t size = std::min(list.find(", "), list.size());
+      const std::string part(list.substr(0, size));
+      list.remove_prefix(std::min(size + 2, list.size()));
+      if ((", " + result + ", ").find(", " + part + ", ") != std::string::npos) continue;
+      result += (result.empty() ? "" : ", ") + part;
+    }
+    return result;
+  }
+
   /// Throws the error for an answer that reports a failure.
   void expect(const bootstrap_answer& answer, std::string_view kind) const {
     if (answer.kind == kind) return;
     if (answer.kind == "terminal") throw reader_.terminal();
     if (answer.kind == "folder") {
-      std::string_view why(answer.value);
-      if (why.ends_with(", ")) why.remove_suffix(2);
       throw failed(exec_errc::unsupported, "the place has no folder that allows both writing and executing: " +
-                                               one_line(why, 400) + order_.folder_advice);
+                                               one_line(each_once(answer.value), 400) + order_.folder_advice);
     }
     if (answer.kind == "workspace")
       throw failed(exec_errc::provider_failed, "the workspace \"" + one_line(order_.workspace) +
