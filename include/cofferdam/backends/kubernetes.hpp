@@ -35,7 +35,9 @@ class sandbox_settings;
 ///
 /// The first process of a pod that this library has made is a small helper program of this library. When the connection
 /// to the pod is lost, or the host program dies, that process ends everything else in the pod, and the pod itself after
-/// its hold time (`pod_options::hold_time`). A lost connection is never made again, and no command is repeated.
+/// its hold time (`pod_options::hold_time`). If the network fails without a notice, commands end after 5 minutes at the
+/// latest, and the pod ends after its hold time then. A lost connection is never made again, and no command is
+/// repeated.
 ///
 /// The environment may be moved while no operation is under way. If it is destroyed without `close()`, its commands end
 /// at once, and the pod ends after its hold time. A pod from `from_template` then stays until its longest life is over,
@@ -122,11 +124,15 @@ class environment {
 /// A recipe for environments in pods of a Kubernetes cluster: `kubernetes::from_image("python:3.12-slim")`. Each
 /// `open()` makes a new pod, except for recipes of `in_pod` and `from_template`.
 ///
-/// The defaults are restrictive: no network, no capabilities, no new privileges, a read-only image, no token for the
-/// API server, 1 GiB of memory and one CPU. Commands run as a user other than root. `pod_options` changes these
-/// settings. Before any command runs, the library compares the pod that the API server has admitted with the requested
-/// one. Every result reports the walls in `isolation()`. For a pod without a network, `open()` tries a connection that
-/// must fail, because a NetworkPolicy has no effect in clusters without a network plugin that enforces it.
+/// The defaults of `from_image` are restrictive: no network, no capabilities, no new privileges, a read-only image, no
+/// token for the API server, 1 GiB of memory and one CPU. Commands run as a user other than root. `pod_options` changes
+/// these settings. Before any command runs, the library compares the pod that the API server has admitted with the
+/// requested one. Every result reports the walls in `isolation()`. For a pod without a network, `open()` tries a
+/// connection that must fail, because a NetworkPolicy has no effect in clusters without a network plugin that enforces
+/// it. The number of processes has no limit of this library: the cluster's kubelets set one (`podPidsLimit`), or none.
+///
+/// These defaults do not apply to `in_pod` and `from_template`: there, others have made the pod, and commands have the
+/// user of the container, who may be root.
 ///
 /// The user of the kubeconfig needs these rights in the namespace: pods (create, get, watch, delete), pods/exec (get,
 /// create), configmaps (get, create), and networkpolicies (get, create). The right to list nodes is used to choose the
@@ -138,7 +144,8 @@ class environment {
 /// helper program for at most the hold time, and becomes it.
 ///
 /// `open()` creates two objects that stay: a ConfigMap with the helper program, and a NetworkPolicy that selects only
-/// pods of this library.
+/// pods of this library. To spare the API server, one program creates at most 20 pods or claims at once in a cluster,
+/// and 10 per second after that; `open()` waits for its turn.
 ///
 /// Commands get the environment variables of the image and of the options, and PATH, HOME (the workspace), LANG, TERM
 /// and TMPDIR.
@@ -175,9 +182,10 @@ class provider {
 
   /// Makes or adopts a pod, and returns an environment in it. Follows a new pod by a watch, and throws as soon as the
   /// cluster reports a failure.
-  /// \throws error{exec_errc::invalid_argument} for an invalid kubeconfig or merge patch; error{exec_errc::not_found,
-  ///     permission_denied} if the image cannot be had; error{exec_errc::permission_denied} if a right is missing (for
-  ///     ConfigMaps: if the image has no shell, too) or a policy of the cluster forbids the pod;
+  /// \throws error{exec_errc::invalid_argument} for an invalid kubeconfig or merge patch, or an option without effect;
+  ///     error{exec_errc::not_found, permission_denied} if the image cannot be had; error{exec_errc::not_found} if the
+  ///     namespace does not exist; error{exec_errc::permission_denied} if the login is invalid or expired, if a right
+  ///     is missing (for ConfigMaps: if the image has no shell, too), or if a policy of the cluster forbids the pod;
   ///     error{exec_errc::provider_failed} if the cluster cannot be reached, if no node fits, if a quota is used up, or
   ///     if the admitted pod differs from the requested one; error{exec_errc::cancelled}. After an exception, a new
   ///     pod or claim is deleted; if that fails, it ends as after `close()`.
@@ -193,7 +201,7 @@ class provider {
   std::shared_ptr<const detail::sandbox_settings> settings_;
 };
 
-/// Returns a provider that runs commands in pods of an image.
+/// Returns a provider that runs commands in new pods of an image, with the restrictive defaults of `pod_options`.
 /// \param name  an image name as for a pod, such as `python:3.12-slim`.
 /// \throws error{exec_errc::invalid_argument} if the name is empty, or has blanks or NUL bytes.
 provider from_image(std::string_view name);
@@ -205,7 +213,7 @@ provider from_image(std::string_view name);
 /// By an exec, each environment copies a warden (the helper program that starts the commands) into a private folder in
 /// /tmp, or in another folder that allows writing and executing; the folder is removed soon after `close()`. The
 /// container needs a shell (`sh`) and the usual small programs (`mkdir`, `rm`, `head`, `wc`). Commands have the user of
-/// the container, and **all its environment variables**, also those that come from Secrets.
+/// the container, who may be root, and **all its environment variables**, also those that come from Secrets.
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
 /// variables, and `working_directory` (made if it is missing, never emptied; default: a new folder, removed soon after
@@ -237,8 +245,8 @@ provider in_pod(std::string_view name, std::string_view container = {});
 /// `cofferdam-NAME` without replicas, which stays, and costs nothing.
 ///
 /// By an exec, a warden is brought into the pod as for `in_pod`. The same conditions apply: the container needs a shell
-/// and a folder that allows writing and executing, and commands have the user of the container and all its environment
-/// variables. The container is the one that kubectl would use.
+/// and a folder that allows writing and executing, and commands have the user of the container, who may be root, and
+/// all its environment variables. The container is the one that kubectl would use.
 ///
 /// Only these options have an effect: `kubeconfig`, `context`, `in_namespace`, `allow_insecure`, the environment
 /// variables, `working_directory`, `node_wait`, `label` and `annotation` (of the claim, not of the pod), `hold_time`,
@@ -255,6 +263,9 @@ provider in_pod(std::string_view name, std::string_view container = {});
 /// claims, or in any case when `longest_life()` is over (default: 24 hours, from the creation of the claim), the
 /// controller deletes the claim then, even if it is in use. `kubectl delete sandboxclaims -l cofferdam/sandbox=1`
 /// deletes all claims of this library in a namespace. A claim whose pod has ended is deleted after one minute.
+///
+/// When the controller deletes a claim, commands continue for the grace period of the pod, which is 30 seconds unless
+/// the template sets `terminationGracePeriodSeconds`. One second is a good value for it.
 ///
 /// The user of the kubeconfig needs these rights: sandboxclaims of extensions.agents.x-k8s.io (create, get, watch,
 /// delete; patch for the short life after a death), sandboxtemplates (get) and sandboxwarmpools (list) of the same

@@ -17,7 +17,8 @@ class cluster_choice {
   cluster_choice() = default;
 
   /// Reads this kubeconfig file only, instead of those of KUBECONFIG.
-  /// \param path  an absolute path, or a path relative to the working directory; the file must exist.
+  /// \param path  an absolute path, or a path relative to the working directory; the file must exist. `~` is not
+  ///              expanded.
   cluster_choice& kubeconfig(std::string path) {
     kubeconfig_ = std::move(path);
     return *this;

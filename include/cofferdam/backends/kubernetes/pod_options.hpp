@@ -67,7 +67,8 @@ class toleration {
 };
 
 /// The settings of a pod. Each setting has a default, and the defaults are restrictive: no network, no capabilities, a
-/// user other than root, a read-only image, no access to the API server, 1 GiB of memory, 2 CPUs.
+/// user other than root, a read-only image, no access to the API server, 1 GiB of memory, one CPU. They describe a pod
+/// of `from_image`. `in_pod` and `from_template` list the options that they use; `open()` refuses the others there.
 ///
 /// A value. Setters check their arguments and can be chained: `pod_options().memory(std::uint64_t{4} <<
 /// 30).runtime_class("gvisor")`. A setter throws error{exec_errc::invalid_argument} for an invalid argument.
@@ -78,7 +79,7 @@ class pod_options {
 
   /// Sets the kubeconfig file. Default: the files that KUBECONFIG names, else ~/.kube/config, else the service account
   /// of the pod in which this program runs.
-  /// \param path  a path on this machine.
+  /// \param path  a path on this machine; `~` is not expanded.
   pod_options& kubeconfig(std::string_view path);
   /// Sets the context of the kubeconfig: cluster, user and namespace. Default: the current context.
   pod_options& context(std::string_view name);
@@ -151,7 +152,7 @@ class pod_options {
   pod_options& merge_patch(std::string_view json);
 
   /// Sets how long the pod stays when the connection to it is lost. Commands end at once; the pod then waits for this
-  /// time, and ends.
+  /// time, and ends. A new pod waits for its first session as long, so a second is too short on a busy cluster.
   /// \param time  from 1 second to 1 day. Default: 1 minute.
   pod_options& hold_time(std::chrono::milliseconds time);
   /// Sets the longest life of the pod. The cluster ends the pod after this time, even if it is in use and this program
