@@ -155,6 +155,30 @@ TEST(over, invalid_settings_are_refused_at_once) {
 
 // ---- a place that works ----
 
+// A command with the user of the shell may open its streams. With the stream of the frames, it could forge results.
+TEST(over, PR_06_the_shell_that_waits_for_the_warden_has_no_streams) {
+  run([]() -> awaitable<void> {
+    auto body = [](over_environment& env) -> awaitable<void> {
+      co_await env.run_command("true");
+      int shells = 0;
+      for (const cofferdam_test::process_entry& each : cofferdam_test::process_table()) {
+        const std::filesystem::path process = "/proc/" + std::to_string(each.pid);
+        const std::string line = cofferdam_test::read_proc((process / "cmdline").string());
+        if (!contains(line, "unset CDPATH; a=$1") || !contains(line, "over-streams-test")) continue;
+        ++shells;
+        for (const auto& stream : std::filesystem::directory_iterator(process / "fd")) {
+          if (stream.path().filename() == "2") continue;  // the error output carries no frames
+          std::error_code ended;
+          const std::filesystem::path target = std::filesystem::read_symlink(stream.path(), ended);
+          EXPECT_TRUE(ended || target == "/dev/null") << stream.path() << " is " << target;
+        }
+      }
+      EXPECT_EQ(shells, 1);
+    };
+    co_await with(over("sh", "-c", "exec \"$@\" over-streams-test", "sh"), std::ref(body));
+  });
+}
+
 TEST(over, commands_files_and_streams_work_and_nothing_stays) {
   std::string workspace;
   run([&]() -> awaitable<void> {

@@ -36,7 +36,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 ///
 /// A file that is written and executed tests whether a folder allows both. The warden is a child of the shell, which
 /// waits for its end and removes the folder. The shell ignores the signals with which programs end their commands,
-/// because the end of the input ends the warden.
+/// because the end of the input ends the warden. It gives the streams to the warden and keeps neither of them: commands
+/// that have its user could open them, and write frames in place of the warden.
 ///
 /// If the script has an argument, the warden gets it, and is not started before another process has made the file
 /// `taken` beside it. Such a process is the first one of a pod, which then runs the same warden in hold mode. In this
@@ -73,7 +74,7 @@ inline constexpr std::string_view over_script =
     "if [ \"$(($(wc -c <\"$r/warden\")))\" = \"$n\" ] && chmod 700 \"$r/warden\"; "
     "then if [ \"$a\" ]; then until [ -e \"$r/taken\" ]; do sleep 0.1 2>/dev/null || sleep 1 || z 8; done; fi; "
     "printf \"cofferdam $k start\\n\"; if [ \"$a\" ]; then cd / && exec \"$r/warden\" \"$a\"; fi; "
-    "(cd / && exec \"$r/warden\"); z $?; "
+    "exec 3<&0; (cd / && exec \"$r/warden\" <&3 3<&-) & exec </dev/null >/dev/null 3<&-; until wait; do :; done; z 0; "
     "else printf \"cofferdam $k short\\n\"; z 7; fi";
 
 inline constexpr std::string_view over_mark = "cofferdam 42 ";

@@ -197,9 +197,10 @@ class over_program : public std::enable_shared_from_this<over_program> {
       self->signal(SIGKILL);
       co_await self->ended_within(second);  // longer only if the process hangs in the kernel
     }
-    // If the program has left the script's shell behind, the shell gets some time to remove its folder.
+    // If the program has left the script's shell behind, the shell gets some time to remove its folder. It keeps only
+    // the error output.
     const auto until = async_event::clock::now() + second;
-    while (!self->output_ended_ && async_event::clock::now() < until) {
+    while (!(self->output_ended_ && self->errors_ended_) && async_event::clock::now() < until) {
       const wait_result how = co_await self->changed_.wait(until);
       if (how == wait_result::cancelled) break;
     }
