@@ -152,8 +152,8 @@ TEST_F(KubernetesBackend, the_walls_are_reported) {
     EXPECT_EQ(walls.of(isolation_kind::process_tree), "everything the command started");
     EXPECT_NE(walls.of(isolation_kind::memory).find("134217728"), std::string::npos);
     EXPECT_EQ(walls.of(isolation_kind::files), "the image's files, read-only");
-    EXPECT_NE(walls.of(isolation_kind::network).find("NetworkPolicy"), std::string::npos)
-        << walls.of(isolation_kind::network);
+    // The cluster of the tests does not enforce policies, and no connection of a pod shows this.
+    EXPECT_EQ(walls.of(isolation_kind::network), "none");
   });
 }
 

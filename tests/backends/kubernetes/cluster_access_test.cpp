@@ -76,6 +76,7 @@ TEST_F(ClusterAccess, an_unusable_server_is_refused_with_its_place) {
     const std::string sentence = sentence_of([&] { find(); });
     EXPECT_NE(sentence.find("config, line 5: the server"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find(each.words), std::string::npos) << sentence;
+    EXPECT_EQ(sentence.find("u:p"), std::string::npos) << sentence;
   }
 }
 

@@ -213,11 +213,18 @@ TEST_F(Credentials, a_plugin_gets_its_variables_and_the_cluster) {
 
 TEST_F(Credentials, a_plugin_that_fails_is_an_error_that_says_why) {
   plugin("echo 'log in first' >&2; exit 1\n");
-  EXPECT_NE(failure().find("failed: log in first"), std::string::npos) << failure();
+  EXPECT_NE(failure().find("failed (exit status 1): log in first"), std::string::npos) << failure();
   EXPECT_NE(failure().find("config, line 7"), std::string::npos);
   access.user.exec->program = "no-such-plugin";
   access.user.exec->hint = "get it at example.test";
   EXPECT_NE(failure().find("get it at example.test"), std::string::npos) << failure();
+}
+
+TEST_F(Credentials, a_token_in_the_error_output_of_a_plugin_is_not_shown) {
+  const std::string token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0";
+  plugin("echo 'cannot renew " + token + " of /home/somebody/with/a/long/path/config.yaml' >&2; exit 1\n");
+  EXPECT_NE(failure().find("cannot renew [redacted] of /home/somebody/with/a/long/path/config.yaml"), std::string::npos)
+      << failure();
 }
 
 TEST_F(Credentials, an_unusable_output_is_an_error_without_secrets) {

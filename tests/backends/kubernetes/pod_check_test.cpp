@@ -93,6 +93,14 @@ TEST(PodCheck, each_wall_that_is_missing_is_named) {
       {"/resources/limits/memory|\"2Gi\"", "memory limit"},
       {"/resources/limits/cpu|\"3\"", "CPU limit"},
       {"/resources/limits|{}", "disk limit"},
+      {"/securityContext/runAsGroup|0", "runAsGroup is not the requested one"},
+      {"^securityContext/fsGroup|0", "fsGroup is not the requested one"},
+      {"^securityContext/supplementalGroups|[0,42]", "supplementalGroups is not the requested one"},
+      {"/securityContext/appArmorProfile|{\"type\":\"Unconfined\"}", "AppArmor"},
+      {"/image|\"debian:12\"", "its image is \"debian:12\""},
+      {"/terminationMessagePath|\"/etc/passwd\"", "terminationMessagePath"},
+      {"^dnsPolicy|\"ClusterFirst\"", "dnsPolicy"},
+      {"^hostAliases|[{\"ip\":\"1.2.3.4\"}]", "names of hosts"},
       {"/command|[\"/bin/sh\"]", "first process"},
       {"/args|[\"x\"]", "first process"},
       {"/lifecycle|{\"postStart\":{}}", "lifecycle"},
@@ -132,6 +140,12 @@ TEST(PodCheck, each_wall_that_is_missing_is_named) {
     const std::string sentence = sentence_of([&] { check_pod(asked(), pod.as_object()).require(); });
     EXPECT_NE(sentence.find(words), std::string::npos) << change << ": " << sentence;
   }
+}
+
+TEST(PodCheck, a_mirror_may_replace_the_registry_of_the_image) {
+  json::value pod = admitted(asked());
+  set_at(pod, "/spec/containers/0/image", "mirror.example/docker.io/library/python:3.12-slim");
+  EXPECT_NO_THROW(check_pod(asked(), pod.as_object()).require());
 }
 
 TEST(PodCheck, a_pod_that_waits_for_its_warden_is_checked_like_any_other) {
@@ -214,6 +228,7 @@ TEST(PodStatus, each_state_has_its_phase) {
       {in_state(R"({"terminated":{"reason":"StartError","exitCode":128}})"), pod_phase::start},
       {in_state(R"({"terminated":{"reason":"Error","exitCode":137}})", R"(,"reason":"DeadlineExceeded")"),
        pod_phase::deadline},
+      {in_state(R"({"terminated":{"reason":"Error","exitCode":143}})"), pod_phase::evicted},
       {failed("Evicted"), pod_phase::evicted},
       {failed("DeadlineExceeded"), pod_phase::deadline},
       {failed("OutOfmemory"), pod_phase::evicted},
@@ -254,6 +269,8 @@ TEST(PodStatus, the_error_names_the_pod_the_words_and_the_advice) {
     EXPECT_NE(std::string(failure.what()).find("the pod \"cofferdam-1\""), std::string::npos);
   }
   EXPECT_EQ(pod_error(verdict_of(R"({"phase":"Unknown"})"), "p", true).code(), exec_errc::provider_lost);
+  const error ended = pod_error(verdict_of(R"({"phase":"Succeeded"})"), "p", true);
+  EXPECT_EQ(std::string(ended.what()).find("no session came"), std::string::npos) << ended.what();
   EXPECT_EQ(pod_error(verdict_of(R"({"phase":"Unknown"})"), "p", true).cause(), std::error_code());
   const error full = pod_error(verdict_of(in_state(R"({"terminated":{"reason":"OOMKilled"}})")), "p", true);
   EXPECT_EQ(full.code(), exec_errc::provider_lost);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/kubernetes/detail/credentials.hpp>
+#include <cofferdam/backends/kubernetes/detail/ended_pods.hpp>
 #include <cofferdam/backends/kubernetes/detail/merge_patch.hpp>
 #include <cofferdam/backends/kubernetes/detail/names.hpp>
+#include <cofferdam/backends/kubernetes/detail/network_wall.hpp>
+#include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/quantity.hpp>
 
+#include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
@@ -48,6 +53,45 @@ TEST(KubernetesNames, keys_of_labels_may_have_a_prefix) {
     EXPECT_FALSE(is_label_key(key)) << key;
   EXPECT_TRUE(is_label_value(""));
   EXPECT_FALSE(is_label_value("a/b"));
+}
+
+TEST(KubernetesNetwork, only_a_connection_without_an_answer_shows_a_wall) {
+  using cofferdam::error_kind;
+  EXPECT_NE(network_wall_after(error_kind::timeout, "try"), "");
+  EXPECT_EQ(network_wall_after(error_kind::timeout, ""), "");       // the shell did not come so far
+  EXPECT_EQ(network_wall_after(error_kind::none, "try"), "");       // refused, unreachable, or connected
+  EXPECT_EQ(network_wall_after(error_kind::none, ""), "");          // the image has no program for it
+  EXPECT_EQ(network_wall_after(error_kind::out_of_memory, "try"), "");
+}
+
+TEST(KubernetesNetwork, policies_add_up) {
+  const json::object labels = json::parse(R"({"cofferdam/network": "none", "team": "a"})").as_object();
+  const auto may = [&labels](const char* spec) {
+    return may_allow_connections(json::parse(std::string(R"({"spec": )") + spec + "}").as_object(), &labels);
+  };
+  EXPECT_TRUE(may(R"({"podSelector": {}, "ingress": [{}]})"));
+  EXPECT_TRUE(may(R"({"podSelector": {"matchLabels": {"team": "a"}}, "egress": [{}]})"));
+  EXPECT_TRUE(may(R"({"podSelector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, "egress": [{}]})"));
+  EXPECT_FALSE(may(R"({"podSelector": {"matchLabels": {"team": "b"}}, "egress": [{}]})"));
+  EXPECT_FALSE(may(R"({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": []})"));
+  EXPECT_FALSE(may_allow_connections(network_policy(), &labels));
+}
+
+TEST(KubernetesLeftovers, pods_without_an_owner_are_left) {
+  const auto now = *parse_kube_time("2026-01-01T12:00:00Z");
+  const auto left = [now](const std::string& phase, const std::string& born, const std::string& rest = {}) {
+    return is_left(json::parse(R"({"metadata": {"labels": {"cofferdam/sandbox": "1"},
+        "annotations": {"cofferdam/opening-seconds": "60"}, "creationTimestamp": ")" + born +
+                               R"("}, "status": {"phase": ")" + phase + "\"" + rest + "}}").as_object(), now);
+  };
+  EXPECT_TRUE(left("Pending", "2026-01-01T11:50:00Z"));
+  EXPECT_FALSE(left("Pending", "2026-01-01T11:56:00Z"));
+  EXPECT_TRUE(left("Failed", "2026-01-01T11:50:00Z", R"(, "containerStatuses": [{"state": {"waiting": {}}}])"));
+  EXPECT_FALSE(left("Failed", "2026-01-01T11:50:00Z",
+                    R"(, "conditions": [{"type": "Ready", "lastTransitionTime": "2026-01-01T11:59:55Z"}])"));
+  EXPECT_FALSE(left("Running", "2026-01-01T10:00:00Z"));
+  EXPECT_FALSE(is_left(json::parse(R"({"metadata": {"labels": {"cofferdam/sandbox": "1"},
+      "creationTimestamp": "2026-01-01T10:00:00Z"}, "status": {"phase": "Pending"}})").as_object(), now));
 }
 
 TEST(KubernetesQuantity, each_form_has_its_value) {

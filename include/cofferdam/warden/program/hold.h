@@ -18,6 +18,7 @@
 namespace {
 
 constexpr int exit_pod_busy = 3;   ///< the pod has a session already
+constexpr int exit_told = 143;     ///< SIGTERM, for example because the node evicts the pod
 constexpr int exit_no_holder = 4;  ///< the first process of the pod is no holder
 
 constexpr u8 answer_taken = 1, answer_busy = 2;
@@ -134,7 +135,7 @@ class holder {
     while (read_fd(signals_, &received, sizeof received) == static_cast<long>(sizeof received)) {
       // SIGTERM counts only if it was sent from outside of the pod (no pid) by kill(2) (code 0): a guest can send it,
       // too, but it can set neither of the two.
-      if (received.signal == sig_term && received.pid == 0 && received.code == 0) end_process(0);
+      if (received.signal == sig_term && received.pid == 0 && received.code == 0) end_process(exit_told);
     }
     reap();
   }

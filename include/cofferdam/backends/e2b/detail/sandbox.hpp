@@ -472,7 +472,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       const std::shared_ptr<sandbox> self = weak.lock();
       if (failure || !self || self->closing_ || self->paused_) return;
       self->watched_ = false;
-      if (self->session_.is_busy()) self->prolong();
+      if (self->is_busy()) self->prolong();
     });
   }
 

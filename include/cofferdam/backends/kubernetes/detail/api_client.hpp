@@ -84,6 +84,9 @@ class api_client {
     }
   }
 
+  /// Returns a text without the credentials, which an answer may repeat.
+  std::string clean(std::string_view text) const { return source_.clean(text); }
+
   /// Closes all connections, except those of WebSockets. Requests under way fail.
   awaitable<void> close() {
     const std::shared_ptr<cofferdam::detail::http_client> client = std::move(client_);

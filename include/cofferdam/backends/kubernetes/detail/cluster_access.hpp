@@ -200,7 +200,10 @@ class cluster_finder {
     access.variables = around_.variables;
     const kube_cluster& cluster = access.cluster;
     const auto wrong = [&cluster](const std::string& why) {
-      return error(exec_errc::invalid_argument, cluster.where + ": the server " + in_quotes(cluster.server) + why);
+      std::string shown = cluster.server;  // without a login
+      const std::size_t login = shown.find('@');
+      if (login != std::string::npos) shown.erase(0, login + 1);
+      return error(exec_errc::invalid_argument, cluster.where + ": the server " + in_quotes(shown) + why);
     };
     // As kubectl does, a server without a scheme is a host, reached by TLS.
     const std::string& given = cluster.server;

@@ -91,7 +91,7 @@ class cluster_api {
       http_response answer = co_await exchange(std::move(what), doing, cofferdam::detail::http_limits());
       if (is_fine(answer, fine)) co_return answer;
       const api_status status = api_status::read(static_cast<unsigned>(answer.status()), answer.text());
-      if (!may_repeat(status) || attempt == max_attempts) throw api_error(status, doing);
+      if (!may_repeat(status) || attempt == max_attempts) throw refused(status, doing);
       const std::optional<std::string_view> field = answer.field("Retry-After");
       std::optional<std::chrono::seconds> pause = retry_after(field.value_or(std::string_view()));
       if (!pause) pause = status.retry_after();
@@ -110,7 +110,7 @@ class cluster_api {
         cofferdam::detail::http_limits().connect(limit).head(limit).idle(limit);
     http_response answer = co_await exchange(std::move(what), doing, limits);
     if (is_fine(answer, fine)) co_return answer;
-    throw api_error(api_status::read(static_cast<unsigned>(answer.status()), answer.text()), doing);
+    throw refused(api_status::read(static_cast<unsigned>(answer.status()), answer.text()), doing);
   }
 
   /// Sends a GET request and returns the object in the response; no value if it does not exist.
@@ -155,7 +155,7 @@ class cluster_api {
     }
     if (answer.status() >= 300) {
       const bytes body = co_await answer.read_all(max_error);
-      throw api_error(api_status::read(static_cast<unsigned>(answer.status()), as_text(body)), doing);
+      throw refused(api_status::read(static_cast<unsigned>(answer.status()), as_text(body)), doing);
     }
     co_return answer;
   }
@@ -179,7 +179,7 @@ class cluster_api {
       throw unreachable(reason, doing);
     }
     if (!opening.opened())
-      throw api_error(api_status::read(static_cast<unsigned>(opening.answer().status()),
+      throw refused(api_status::read(static_cast<unsigned>(opening.answer().status()),
                                        opening.answer().text().substr(0, max_error)),
                       doing);
     co_return exec_stream(std::move(opening.socket()), shown(pod));
@@ -207,6 +207,12 @@ class cluster_api {
     const char* const type = method == "PATCH" ? "application/merge-patch+json" : "application/json";
     if (!body.empty()) what.content(type, body);
     return what;
+  }
+
+  /// Returns the error of `api_error`, without credentials that the server has repeated.
+  error refused(const api_status& status, const std::string& doing) const {
+    const error whole = api_error(status, doing);
+    return error(static_cast<exec_errc>(whole.code().value()), client_.clean(whole.what()), whole.cause());
   }
 
   static bool is_fine(const http_response& answer, const std::vector<int>& fine) {

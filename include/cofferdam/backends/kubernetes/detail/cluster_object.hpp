@@ -152,6 +152,8 @@ class cluster_object {
  protected:
   /// Sets the query of the request that deletes the object, such as "?gracePeriodSeconds=0".
   void removal_query(std::string query) { removal_query_ = std::move(query); }
+  /// Sets the query of the request that creates the object.
+  void creation_query(std::string query) { creation_query_ = std::move(query); }
 
  private:
   enum class watch_end { cut, news, deleted };
@@ -168,7 +170,8 @@ class cluster_object {
     self->may_exist_ = true;
     http_response answer;
     try {
-      answer = co_await self->api_->ask("POST", self->kind_, boost::json::serialize(body), doing, std::vector<int>());
+      answer = co_await self->api_->ask("POST", self->kind_ + self->creation_query_, boost::json::serialize(body),
+                                        doing, std::vector<int>());
     } catch (const error& reason) {
       // With these statuses the object may exist nevertheless; 409 can be the answer to a repeated request.
       const int status = reason.cause().category() == http_status_category() ? reason.cause().value() : 0;
@@ -202,6 +205,7 @@ class cluster_object {
   std::string kind_;
   std::string name_;
   std::string shown_;
+  std::string creation_query_;
   std::string removal_query_;
   bool may_exist_ = false;
   boost::json::object seen_;

@@ -24,6 +24,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -151,6 +153,29 @@ inline std::string exec_info(const kube_exec& exec, const cluster_access& access
   return boost::json::serialize(info);
 }
 
+/// Returns a text in which words that may be tokens are replaced: long ones of letters and digits, without a slash.
+inline std::string without_tokens(std::string_view text) {
+  constexpr std::size_t shortest = 32;
+  const auto is_part = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
+           c == '.' || c == '+' || c == '=';
+  };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_part(text[end])) ++end;
+    if (end - at >= shortest && (at == 0 || text[at - 1] != '/') && (end == text.size() || text[end] != '/')) {
+      result += "[redacted]";
+      at = end;
+    } else {
+      end = std::max(end, at + 1);
+      result += text.substr(at, end - at);
+      at = end;
+    }
+  }
+  return result;
+}
+
 /// Supplies the credentials of a user, and renews them: a token file is read again each minute, and an exec plugin runs
 /// again when its credentials expire or were rejected. Requests that need the plugin at the same time share one run.
 /// \par Errors    error{exec_errc::provider_failed} with the file or the plugin, and with what to do.
@@ -180,6 +205,13 @@ class credential_source {
       if (!is_fresh()) co_await renew();
     }
     co_return *known_;
+  }
+
+  /// Returns a text without the secrets that this object has supplied lately.
+  std::string clean(std::string_view text) const {
+    redactor hidden;
+    for (const secret_string& secret : supplied_) hidden.hide(secret);
+    return hidden.clean(text);
   }
 
   /// Forgets credentials that the API server has rejected (status 401). The next call of `current` gets new ones.
@@ -216,7 +248,21 @@ class credential_source {
       fresh.authorization =
           secret_string("Basic " + cofferdam::detail::base64_encode(as_bytes(std::string_view(pair))));
     }
+    supplied(fresh.authorization, user.password);
     known_ = std::move(fresh);
+  }
+
+  /// Remembers secrets that an answer may repeat: those of the last renewals.
+  void supplied(const secret_string& authorization, const secret_string& password) {
+    constexpr std::size_t most = 16;
+    const std::string_view whole = authorization.reveal();
+    if (whole.empty()) return;
+    for (secret_string& each :
+         std::array{secret_string(std::string(whole.substr(whole.find(' ') + 1))), secret_string(password)}) {
+      const auto is_same = [&each](const secret_string& known) { return known.reveal() == each.reveal(); };
+      if (std::none_of(supplied_.begin(), supplied_.end(), is_same)) supplied_.push_back(std::move(each));
+    }
+    if (supplied_.size() > most) supplied_.erase(supplied_.begin(), supplied_.end() - most);
   }
 
   static secret_string load(const kube_pem& pem, const std::string& where) {
@@ -264,7 +310,9 @@ class credential_source {
       throw error(exec_errc::provider_failed,
                   who + " did not end within a minute; it may be waiting for keyboard input");
     if (result.exit_code() != 0)
-      throw error(exec_errc::provider_failed, who + " failed: " + one_line(result.err().text(), 400));
+      throw error(exec_errc::provider_failed, who + " failed (" + result.summary() +
+                                                  "): " + one_line(without_tokens(result.err().text()), 400) +
+                                                  "; run it by hand to see why");
     const std::string output(result.out().text());
     co_return read_exec_credential(output, exec, who);
   }
@@ -273,6 +321,7 @@ class credential_source {
   const cluster_access& access_;
   cofferdam::detail::async_semaphore turn_;
   std::optional<kube_credentials> known_;
+  std::vector<secret_string> supplied_;
   std::optional<clock::time_point> renewed_;  // the time at which a token file was read
   clock::time_point (*now_)() = &clock::now;
 };

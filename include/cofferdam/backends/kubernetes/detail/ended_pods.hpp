@@ -16,6 +16,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -23,13 +24,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
 // A pod whose program has died ends by itself after its hold time, but its object stays, until a later program of this
-// library deletes it.
+// library deletes it. A pod that has not started does not even end.
 
 /// Returns the time at which the last container of a pod ended; no value if one runs, or if the time is not known.
 inline std::optional<std::chrono::system_clock::time_point> end_of_pod(const boost::json::object& pod) {
@@ -44,12 +46,43 @@ inline std::optional<std::chrono::system_clock::time_point> end_of_pod(const boo
   return last;
 }
 
-/// Returns true for a pod of this library that ended some time ago. The owner of a pod that has just ended may still
-/// read the reason from its status.
+/// Returns the time at which a pod failed before its containers ran, such as a pod whose image could not be pulled; no
+/// value if it has not failed.
+inline std::optional<std::chrono::system_clock::time_point> failure_of_pod(const boost::json::object& pod) {
+  const boost::json::object* const status = object_at(&pod, "status");
+  if (text_at(status, "phase") != "Failed") return std::nullopt;
+  auto last = parse_kube_time(text_at(object_at(&pod, "metadata"), "creationTimestamp"));
+  const boost::json::array* const conditions = array_at(status, "conditions");
+  for (const boost::json::value& each : conditions == nullptr ? boost::json::array() : *conditions) {
+    const auto when = parse_kube_time(text_at(each.if_object(), "lastTransitionTime"));
+    if (when && (!last || *last < *when)) last = when;
+  }
+  return last;
+}
+
+/// Returns the time after which a pod that has not started has no owner; no value if the pod does not have it.
+inline std::optional<std::chrono::system_clock::time_point> latest_start_of_pod(const boost::json::object& pod) {
+  const boost::json::object* const metadata = object_at(&pod, "metadata");
+  const auto born = parse_kube_time(text_at(metadata, "creationTimestamp"));
+  const std::string_view text = text_at(object_at(metadata, "annotations"), opening_annotation);
+  long seconds = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (!born || parsed.ec != std::errc() || seconds < 0 || seconds > 10'000'000) return std::nullopt;
+  return *born + std::chrono::seconds(seconds);
+}
+
+/// Returns true for a pod of this library that ended some time ago, or that has not started although its owner waits no
+/// longer. The owner of a pod that has just ended may still read the reason from its status.
 inline bool is_left(const boost::json::object& pod, std::chrono::system_clock::time_point now) {
   constexpr std::chrono::seconds owner_needs(10);
+  constexpr std::chrono::minutes clocks_differ(5);
   if (text_at(object_at(object_at(&pod, "metadata"), "labels"), sandbox_label) != "1") return false;
-  const auto end = end_of_pod(pod);
+  if (text_at(object_at(&pod, "status"), "phase") == "Pending") {
+    const auto latest = latest_start_of_pod(pod);
+    return latest && *latest + clocks_differ <= now;
+  }
+  auto end = end_of_pod(pod);
+  if (!end) end = failure_of_pod(pod);
   return end && *end + owner_needs <= now;
 }
 
@@ -97,11 +130,11 @@ inline constexpr std::chrono::milliseconds max_deletion_time{1000};
 inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) {
   using clock = std::chrono::steady_clock;
   const clock::time_point until = clock::now() + max_deletion_time;
-  // The other phases are Succeeded, Failed, and Unknown; `is_left` looks at the containers.
+  // The other phases are Pending, Succeeded, Failed, and Unknown; `is_left` looks at the containers.
   const std::string path =
       api->path("pods") + "?limit=" + std::to_string(max_deletions) +
       "&labelSelector=" + cofferdam::detail::percent_encoded(std::string(sandbox_label) + "=1") +
-      "&fieldSelector=" + cofferdam::detail::percent_encoded("status.phase!=Pending,status.phase!=Running");
+      "&fieldSelector=" + cofferdam::detail::percent_encoded("status.phase!=Running");
   const std::string doing = "list ended pods";
   int deleted = 0;
   std::string next;  // names the next part of the list

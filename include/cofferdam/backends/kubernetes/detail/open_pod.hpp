@@ -10,6 +10,7 @@
 #include <cofferdam/backends/kubernetes/detail/ended_pods.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
 #include <cofferdam/backends/kubernetes/detail/names.hpp>
+#include <cofferdam/backends/kubernetes/detail/network_wall.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_check.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_containers.hpp>
@@ -104,18 +105,42 @@ class pod_opening {
     std::vector<int> is_missing{403, 404};
     http_response answer =
         co_await api->ask("GET", path + "/" + warden_map_name(), std::string(), doing, std::move(is_missing));
-    if (answer.status() == 200) co_return std::nullopt;
-    // A user who may not read the map may still create it, or learn that it exists.
-    const std::string body = boost::json::serialize(warden_map());
+    const boost::json::object map = warden_map();
+    if (answer.status() == 200) {
+      require_own_map(cluster_api::object_of(answer, doing), map, api->space());
+      co_return std::nullopt;
+    }
+    const bool is_unreadable = answer.status() == 403;
     std::vector<int> exists{409};
     std::optional<error> denied;
     try {
-      co_await api->ask("POST", path, body, doing, std::move(exists));
+      answer = co_await api->ask("POST", path, boost::json::serialize(map), doing, std::move(exists));
     } catch (const error& reason) {
       if (!is_denied(reason)) throw;
       denied = reason;
     }
-    co_return denied;
+    if (denied || answer.status() != 409) co_return denied;
+    if (is_unreadable) {  // another user may have made it, with other programs
+      co_return error(exec_errc::permission_denied,
+                      "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) + "\" exists in the namespace \"" +
+                          api->space() + "\", and the user has no right to read it");
+    }
+    const std::optional<boost::json::object> found = co_await api->find(path + "/" + warden_map_name(), doing);
+    if (found) require_own_map(*found, map, api->space());
+    co_return std::nullopt;
+  }
+
+  /// Throws unless a ConfigMap has the wardens of this library and cannot be changed. Whoever may create ConfigMaps in
+  /// the namespace can make one of this name first.
+  static void require_own_map(const boost::json::object& found, const boost::json::object& own,
+                              const std::string& space) {
+    const boost::json::value* const programs = found.if_contains("binaryData");
+    const bool is_same = programs != nullptr && *programs == own.at("binaryData");
+    if (is_same && is_true_at(&found, "immutable")) return;
+    throw error(exec_errc::provider_failed,
+                "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) + "\" of the namespace \"" + space +
+                    "\" does not have the programs of this library, or can be changed; find out who made it, and delete "
+                    "it: it is made again");
   }
 
   /// Returns true if the API server has refused a request because the user lacks a right.
@@ -197,7 +222,10 @@ class pod_opening {
     if (!by.node_label.empty()) options.node_selector("kubernetes.io/arch", by.node_label);
     const pod_request request(settings->image, "cofferdam-" + cofferdam::detail::random_name(12), by.machine,
                               std::move(options));
-    const boost::json::object body = request.body();
+    boost::json::object body = request.body();
+    const auto patience = std::chrono::ceil<std::chrono::seconds>(settings->open_timeout);
+    boost::json::object& metadata = body["metadata"].as_object();
+    metadata["annotations"].as_object()[opening_annotation] = json_text(std::to_string(patience.count()));
     const auto pod = std::make_shared<owned_pod>(api, request.name());
     into->own(pod);
     co_await owned_pod::create(pod, body, until);
@@ -215,7 +243,7 @@ class pod_opening {
   static awaitable<void> begin(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                                std::string machine, isolation_report isolation, owned_pod::clock::time_point until) {
     static known_facts<std::string> known_shells;
-    static known_facts<std::string> known_networks;
+    static known_facts<std::string> known_walls;
     const std::shared_ptr<cluster_api> api = into->api();
     const std::string image = image_id(into->owned()->seen());
     const auto report = std::make_shared<isolation_report>(std::move(isolation));
@@ -241,18 +269,18 @@ class pod_opening {
       known_shells.keep(image, *shell);
     }
     into->shell(*shell);
-    if (settings->options.network() != pod_network::none) {
-      report->set(isolation_kind::network, "none: the network of the cluster");
-      co_return;
+    if (settings->options.network() != pod_network::none) co_return;
+    // The answer depends on the node, on the policies of the namespace, and on the programs of the image.
+    const boost::json::object& pod = into->owned()->seen();
+    const boost::json::object* const spec = object_at(pod, "spec");
+    const std::string place = api->address() + " " + api->space() + " " + std::string(text_at(spec, "nodeName")) + " " +
+                              std::string(text_at(spec, "runtimeClassName")) + " " + image;
+    std::optional<std::string> wall = known_walls.find(place);
+    if (!wall) {
+      wall = co_await find_network_wall(into, *shell, variables, object_at(object_at(pod, "metadata"), "labels"));
+      known_walls.keep(place, *wall);
     }
-    // The answer depends on the cluster, and on the programs of the image.
-    const std::string place = api->address() + " " + image;
-    std::optional<std::string> network = known_networks.find(place);
-    if (!network) {
-      network = co_await check_network(into, *shell, variables);
-      known_networks.keep(place, *network);
-    }
-    report->set(isolation_kind::network, *network);
+    if (!wall->empty()) report->set(isolation_kind::network, *wall);
   }
 
   /// Starts the warden of the ConfigMap.
@@ -261,10 +289,11 @@ class pod_opening {
                                              std::vector<std::string>& variables) {
     static known_facts<std::vector<std::string>> known_variables;
     const std::shared_ptr<cluster_api> api = into->api();
-    std::optional<std::vector<std::string>> known = known_variables.find(image);
+    const std::string place = api->address() + " " + image;  // a variable has the address of the API server
+    std::optional<std::vector<std::string>> known = known_variables.find(place);
     if (!known || image.empty()) {
       known = co_await variables_in(api, into->pod(), std::string(container_name));
-      known_variables.keep(image, *known);
+      known_variables.keep(place, *known);
     }
     variables = std::move(*known);
     std::vector<std::string> words{warden_path(machine), "held"};

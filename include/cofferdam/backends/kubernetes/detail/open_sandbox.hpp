@@ -10,11 +10,13 @@
 #include <cofferdam/backends/kubernetes/detail/open_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
+#include <cofferdam/backends/kubernetes/detail/within.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -32,11 +34,21 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
   cluster_access access = find_cluster(kube_surroundings::of_this_process(), choice);
   const auto api = std::make_shared<cluster_api>(executor, std::move(access));
   const auto opened = std::make_shared<sandbox>(api);
-  const auto opens = [&opened, &settings] {
+  const auto steps = [&opened, &settings] {
     if (!settings->sandbox_template.empty()) return claim_opening::run(opened, settings);
     return settings->adopted_pod.empty() ? pod_opening::run(opened, settings) : pod_adoption::run(opened, settings);
   };
-  const auto discards = [&opened] { return sandbox::discard(opened); };
+  // The steps have errors of their own for the end of the time, so they get a moment more. They do not limit a slow
+  // API server, and a slow credential plugin.
+  const std::chrono::seconds moment(3);
+  const auto opens = [&steps, &executor, limit = settings->open_timeout + moment] {
+    return within(executor, limit, steps,
+                  "kubernetes: the API server, or a credential plugin, did not answer in time; raise open_timeout()");
+  };
+  const std::chrono::seconds discard_limit(20);
+  const auto discards = [&opened, &executor, discard_limit] {
+    return within(executor, discard_limit, [&opened] { return sandbox::discard(opened); }, "late");
+  };
   co_await cofferdam::detail::with_cleanup_after_failure(opens, discards);
   co_return opened;
 }

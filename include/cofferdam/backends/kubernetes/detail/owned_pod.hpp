@@ -33,6 +33,35 @@ class own_pod_rules {
   std::string pod_;
 };
 
+/// Returns the newest warning among the events of a pod; empty if there is none, or if the user may not read them.
+inline awaitable<std::string> last_warning(std::shared_ptr<cluster_object> pod) {
+  const std::shared_ptr<cluster_api> api = pod->api();
+  const std::string uid(cofferdam::detail::text_at(cofferdam::detail::object_at(pod->seen(), "metadata"), "uid"));
+  const std::string path =
+      api->path("events") + "?limit=100&fieldSelector=" +
+      cofferdam::detail::percent_encoded("involvedObject.uid=" + uid + ",type=Warning");
+  constexpr std::chrono::seconds limit(2);
+  std::string newest;
+  std::string text;
+  try {
+    const http_response answer =
+        co_await api->ask_once("GET", path, std::string(), "list the events", std::vector<int>(), limit);
+    const boost::json::object list = cluster_api::object_of(answer, "list the events");
+    const boost::json::array* const events = cofferdam::detail::array_at(list, "items");
+    for (const boost::json::value& each : events == nullptr ? boost::json::array() : *events) {
+      const boost::json::object* const event = each.if_object();
+      const std::string_view when = cofferdam::detail::text_at(event, "lastTimestamp");
+      if (!text.empty() && when < newest) continue;
+      newest = when;
+      text = reason_and_message(cofferdam::detail::text_at(event, "reason"),
+                                                   cofferdam::detail::text_at(event, "message"));
+    }
+  } catch (const error& reason) {  // the error without the event is better than none
+    if (reason.code() == exec_errc::cancelled) throw;
+  }
+  co_return text;
+}
+
 /// Follows a pod until a session can begin in it.
 /// \param until      the time at which the wait ends.
 /// \param node_wait  how long the pod may be without a node that fits.
@@ -54,7 +83,11 @@ awaitable<void> follow_until_running(std::shared_ptr<cluster_object> pod, cluste
     } else {
       unschedulable_since.reset();
     }
-    if (clock::now() >= limit) throw rules.failure(verdict);
+    if (clock::now() >= limit) {
+      std::string words = verdict.words();
+      if (words.empty()) words = co_await last_warning(pod);
+      throw rules.failure(pod_verdict(verdict.phase(), std::move(words)));
+    }
     const auto is_news = [&rules, phase = verdict.phase()](const boost::json::object& now) {
       return rules.judge(now).phase() != phase;
     };
@@ -68,6 +101,8 @@ class owned_pod : public cluster_object {
  public:
   owned_pod(const std::shared_ptr<cluster_api>& api, const std::string& name)
       : cluster_object(api, api->path("pods"), name, api->shown(name)) {
+    // A misspelt field of a merge patch is an error, and not a pod without it.
+    creation_query("?fieldValidation=Strict");
     removal_query("?gracePeriodSeconds=0");
   }
 

@@ -61,6 +61,8 @@ class pod_checker {
 
   pod_check check() {
     check_containers();
+    check_image();
+    check_names();
     check_privileges();
     check_namespaces();
     check_secrets();
@@ -182,6 +184,7 @@ class pod_checker {
     const boost::json::value* const user = security(given_, container_, "runAsUser");
     fine &= wall(asked_user == nullptr || (user != nullptr && *user == *asked_user), true,
                  "its user is not the requested one");
+    fine &= check_groups();
     const bool filtered = both(
         [](const object* spec, const object* c) {
           const boost::json::value* const profile = security(spec, c, "seccompProfile");
@@ -192,6 +195,43 @@ class pod_checker {
     if (fine)
       isolation_.set(isolation_kind::system_calls, filtered ? "no capabilities, no new privileges, the runtime's filter"
                                                             : "no capabilities, no new privileges");
+  }
+
+  // Returns true if the groups of the container are the requested ones.
+  bool check_groups() {
+    bool fine = true;
+    for (const char* const key : {"runAsGroup", "fsGroup", "supplementalGroups"}) {
+      const boost::json::value* const asked = security(asked_, asked_container_, key);
+      const boost::json::value* const given = security(given_, container_, key);
+      const bool same = asked == nullptr ? given == nullptr : given != nullptr && *given == *asked;
+      fine &= wall(same, true, std::string(key) + " is not the requested one");
+    }
+    const auto confined = [](const object* spec, const object* c) {
+      const boost::json::value* const profile = security(spec, c, "appArmorProfile");
+      return profile == nullptr || text_at(profile->if_object(), "type") != "Unconfined";
+    };
+    return both(confined, "its AppArmor profile is switched off") && fine;
+  }
+
+  // A cluster may replace the registry of an image by a mirror, but not the image.
+  static std::string_view name_and_tag(std::string_view image) {
+    return image.substr(image.rfind('/') + 1);  // npos + 1 is 0
+  }
+
+  void check_image() {
+    const std::string_view given = text_at(container_, "image");
+    wall(name_and_tag(given) == name_and_tag(text_at(asked_container_, "image")), true,
+         "its image is " + in_quotes(given) + ", which is not the requested one");
+    const std::string_view message = text_at(container_, "terminationMessagePath");
+    const std::string_view asked = text_at(asked_container_, "terminationMessagePath");
+    wall(message == asked || (asked.empty() && (message.empty() || message == "/dev/termination-log")), true,
+         "its terminationMessagePath, a file that the node makes, is not the usual one");
+  }
+
+  void check_names() {
+    wall(text_at(given_, "dnsPolicy") == text_at(asked_, "dnsPolicy") || text_at(asked_, "dnsPolicy").empty(), true,
+         "its dnsPolicy is not the requested one");
+    wall(size_of(given_, "hostAliases") <= size_of(asked_, "hostAliases"), true, "names of hosts were added to it");
   }
 
   void check_namespaces() {

@@ -125,33 +125,4 @@ inline awaitable<std::string> find_shell(std::shared_ptr<sandbox> in) {
   co_return shell;
 }
 
-/// Checks from inside of a pod if the cluster enforces its NetworkPolicy: tries a connection to the API server, which
-/// the policy forbids and every other pod may make.
-/// \param variables  the result of `variables_in`, which has the address of the API server.
-/// \return  the description for `isolation_kind::network`.
-inline awaitable<std::string> check_network(std::shared_ptr<sandbox> in, std::string shell,
-                                            std::vector<std::string> variables) {
-  const auto value = [&variables](std::string_view name) {
-    for (const std::string& each : variables)
-      if (each.starts_with(name) && each.size() > name.size() && each[name.size()] == '=')
-        return each.substr(name.size() + 1);
-    return std::string();
-  };
-  const std::string host = value("KUBERNETES_SERVICE_HOST");
-  const std::string port = value("KUBERNETES_SERVICE_PORT");
-  std::string unknown = "a NetworkPolicy against all connections; it is not known if the cluster enforces it";
-  if (host.empty() || port.empty()) co_return unknown;
-  command attempt = argv(shell, "-c",
-                         "if [ \"$BASH_VERSION\" ]; then exec 3<>\"/dev/tcp/$0/$1\"; "
-                         "elif command -v nc >/dev/null; then nc -w 2 \"$0\" \"$1\" </dev/null; else exit 90; fi",
-                         host, port);
-  attempt.timeout(std::chrono::seconds(2));
-  command_result result = co_await sandbox::probe(in, std::move(attempt));
-  if (result.kind() == error_kind::execution_error || (result.kind() == error_kind::none && result.exit_code() == 90))
-    co_return unknown;
-  if (result.ok())
-    co_return std::string("none: the cluster does not enforce NetworkPolicies, and a connection succeeded");
-  co_return std::string("a NetworkPolicy against all connections; a connection to the API server failed");
-}
-
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

@@ -40,6 +40,8 @@ inline constexpr std::string_view container_name = "sandbox";
 inline constexpr std::string_view programs_at = "/.cofferdam";
 inline constexpr const char* sandbox_label = "cofferdam/sandbox";
 inline constexpr const char* network_label = "cofferdam/network";
+/// The annotation with the time limit for the start of a pod. A pod that has not started by then has no owner.
+inline constexpr const char* opening_annotation = "cofferdam/opening-seconds";
 inline constexpr const char* hold_annotation = "cofferdam/hold-seconds";
 
 /// Returns the path of the warden in a pod.

@@ -99,6 +99,9 @@ class pod_judge {
   }
 
  private:
+  /// The exit status of the first process of a pod after SIGTERM.
+  static constexpr int told_to_end = 143;
+
   static bool holds(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
   const boost::json::object* disruption() const {
@@ -116,6 +119,7 @@ class pod_judge {
     if (const boost::json::object* const target = disruption()) return of_disruption(*target);
     if (metadata_ != nullptr && metadata_->contains("deletionTimestamp"))
       return {pod_phase::deleted, "another program deleted it"};
+    if (number_at(ended, "exitCode") == told_to_end) return {pod_phase::evicted, "its node told it to end"};
     return {pod_phase::start, reason_and_message(reason, text_at(ended, "message"))};
   }
 
@@ -172,7 +176,7 @@ inline pod_complaint complaint_about(const pod_verdict& verdict) {
     case pod_phase::starting:
     case pod_phase::running:
       result.what = "did not start in time";
-      result.advice = "run kubectl describe pod to see what it waits for";
+      result.advice = "kubectl get events shows what it waited for; raise open_timeout() if it only needs more time";
       break;
     case pod_phase::unschedulable:
       result.what = "fits on no node";
@@ -250,6 +254,10 @@ inline error pod_error(const pod_verdict& verdict, const std::string& pod, const
 /// \param was_open  true if the environment was open, so that its commands are lost.
 inline error pod_error(const pod_verdict& verdict, const std::string& pod, bool was_open) {
   pod_complaint complaint = complaint_about(verdict);
+  if (was_open && verdict.phase() == pod_phase::ended) {
+    complaint.what = "has ended, because the connection to it was lost for its hold time, or its node told it to end";
+    complaint.advice = "kubectl get events may have the reason; open another environment";
+  }
   if (was_open && complaint.code == exec_errc::provider_failed) complaint.code = exec_errc::provider_lost;
   return pod_error(verdict, "\"" + one_line(pod, 120) + "\"", complaint);
 }

@@ -53,6 +53,8 @@ inline constexpr used_right used_rights[] = {
     {"", "configmaps", "", "create", false},
     {"networking.k8s.io", "networkpolicies", "", "get", true},
     {"networking.k8s.io", "networkpolicies", "", "create", true},
+    {"networking.k8s.io", "networkpolicies", "", "list", false},  // to find policies that allow connections
+    {"", "events", "", "list", false},                            // to say why a pod does not start
 };
 
 /// The minor version of Kubernetes since which an exec needs the right to create pods/exec.
@@ -131,7 +133,7 @@ COFFERDAM_DECL awaitable<cluster_info> examine_cluster(cluster_choice choice) {
   if (!answer.ok()) {
     co_await client.close();
     throw error(exec_errc::provider_failed, who + " refuses to tell its version: " + std::to_string(answer.status()) +
-                                                " " + detail::status_message(answer) +
+                                                " " + client.clean(detail::status_message(answer)) +
                                                 "; check the user of the context \"" +
                                                 one_line(client.access().context, 100) + "\"");
   }
