@@ -147,11 +147,11 @@ TEST_F(KubeConnection, the_cluster_tells_the_rights_of_the_user) {
         [&] { return kubernetes::examine_cluster(cluster_choice().kubeconfig(cofferdam_test::kubeconfig_of(user))); });
   };
   const cluster_info admin = info_of("kubeconfig");
-  EXPECT_EQ(admin.rights().size(), 11U);
+  EXPECT_EQ(admin.rights().size(), 13U);
   for (const kubernetes::cluster_right& each : admin.rights())
     EXPECT_TRUE(each.is_allowed()) << each.resource() << " " << each.verb();
   const cluster_info guest = info_of("guest.kubeconfig");
-  EXPECT_EQ(guest.rights().size(), 11U);
+  EXPECT_EQ(guest.rights().size(), 13U);
   for (const kubernetes::cluster_right& each : guest.rights())
     EXPECT_FALSE(each.is_allowed()) << each.resource() << " " << each.verb();
   EXPECT_NE(guest.role().find("- apiGroups: [\"\"]\n  resources: [\"pods/exec\"]\n  verbs: [get, create]\n"),

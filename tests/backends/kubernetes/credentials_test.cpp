@@ -222,8 +222,8 @@ TEST_F(Credentials, a_plugin_that_fails_is_an_error_that_says_why) {
 
 TEST_F(Credentials, a_token_in_the_error_output_of_a_plugin_is_not_shown) {
   const std::string token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0";
-  plugin("echo 'cannot renew " + token + " of /home/somebody/with/a/long/path/config.yaml' >&2; exit 1\n");
-  EXPECT_NE(failure().find("cannot renew [redacted] of /home/somebody/with/a/long/path/config.yaml"), std::string::npos)
+  plugin("echo 'cannot renew " + token + " of /etc/a/long/path/of/some/kind/config.yaml' >&2; exit 1\n");
+  EXPECT_NE(failure().find("cannot renew [redacted] of /etc/a/long/path/of/some/kind/config.yaml"), std::string::npos)
       << failure();
 }
 

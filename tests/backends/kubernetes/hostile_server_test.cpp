@@ -46,7 +46,8 @@ error refusal_of(cofferdam_test::site::handler handler, std::chrono::millisecond
     folder.write("config", R"({"apiVersion": "v1", "kind": "Config", "current-context": "c",
       "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:)" +
                                std::to_string(server.port) + R"("}}], "users": [{"name": "u", "user": {"token": ")" +
-                               token + R"("}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})");
+                               token +
+                               R"("}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})");
     kubernetes::pod_options options;
     options.kubeconfig((folder.path() / "config").string());
     kubernetes::provider pods = kubernetes::from_image("busybox");

@@ -58,9 +58,9 @@ TEST(KubernetesNames, keys_of_labels_may_have_a_prefix) {
 TEST(KubernetesNetwork, only_a_connection_without_an_answer_shows_a_wall) {
   using cofferdam::error_kind;
   EXPECT_NE(network_wall_after(error_kind::timeout, "try"), "");
-  EXPECT_EQ(network_wall_after(error_kind::timeout, ""), "");       // the shell did not come so far
-  EXPECT_EQ(network_wall_after(error_kind::none, "try"), "");       // refused, unreachable, or connected
-  EXPECT_EQ(network_wall_after(error_kind::none, ""), "");          // the image has no program for it
+  EXPECT_EQ(network_wall_after(error_kind::timeout, ""), "");  // the shell did not come so far
+  EXPECT_EQ(network_wall_after(error_kind::none, "try"), "");  // refused, unreachable, or connected
+  EXPECT_EQ(network_wall_after(error_kind::none, ""), "");     // the image has no program for it
   EXPECT_EQ(network_wall_after(error_kind::out_of_memory, "try"), "");
 }
 
@@ -71,7 +71,8 @@ TEST(KubernetesNetwork, policies_add_up) {
   };
   EXPECT_TRUE(may(R"({"podSelector": {}, "ingress": [{}]})"));
   EXPECT_TRUE(may(R"({"podSelector": {"matchLabels": {"team": "a"}}, "egress": [{}]})"));
-  EXPECT_TRUE(may(R"({"podSelector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, "egress": [{}]})"));
+  EXPECT_TRUE(
+      may(R"({"podSelector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, "egress": [{}]})"));
   EXPECT_FALSE(may(R"({"podSelector": {"matchLabels": {"team": "b"}}, "egress": [{}]})"));
   EXPECT_FALSE(may(R"({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": []})"));
   EXPECT_FALSE(may_allow_connections(network_policy(), &labels));
@@ -81,8 +82,10 @@ TEST(KubernetesLeftovers, pods_without_an_owner_are_left) {
   const auto now = *parse_kube_time("2026-01-01T12:00:00Z");
   const auto left = [now](const std::string& phase, const std::string& born, const std::string& rest = {}) {
     return is_left(json::parse(R"({"metadata": {"labels": {"cofferdam/sandbox": "1"},
-        "annotations": {"cofferdam/opening-seconds": "60"}, "creationTimestamp": ")" + born +
-                               R"("}, "status": {"phase": ")" + phase + "\"" + rest + "}}").as_object(), now);
+        "annotations": {"cofferdam/opening-seconds": "60"}, "creationTimestamp": ")" +
+                               born + R"("}, "status": {"phase": ")" + phase + "\"" + rest + "}}")
+                       .as_object(),
+                   now);
   };
   EXPECT_TRUE(left("Pending", "2026-01-01T11:50:00Z"));
   EXPECT_FALSE(left("Pending", "2026-01-01T11:56:00Z"));
@@ -91,7 +94,9 @@ TEST(KubernetesLeftovers, pods_without_an_owner_are_left) {
                     R"(, "conditions": [{"type": "Ready", "lastTransitionTime": "2026-01-01T11:59:55Z"}])"));
   EXPECT_FALSE(left("Running", "2026-01-01T10:00:00Z"));
   EXPECT_FALSE(is_left(json::parse(R"({"metadata": {"labels": {"cofferdam/sandbox": "1"},
-      "creationTimestamp": "2026-01-01T10:00:00Z"}, "status": {"phase": "Pending"}})").as_object(), now));
+      "creationTimestamp": "2026-01-01T10:00:00Z"}, "status": {"phase": "Pending"}})")
+                           .as_object(),
+                       now));
 }
 
 TEST(KubernetesQuantity, each_form_has_its_value) {

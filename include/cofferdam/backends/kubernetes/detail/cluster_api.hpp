@@ -180,8 +180,8 @@ class cluster_api {
     }
     if (!opening.opened())
       throw refused(api_status::read(static_cast<unsigned>(opening.answer().status()),
-                                       opening.answer().text().substr(0, max_error)),
-                      doing);
+                                     opening.answer().text().substr(0, max_error)),
+                    doing);
     co_return exec_stream(std::move(opening.socket()), shown(pod));
   }
 

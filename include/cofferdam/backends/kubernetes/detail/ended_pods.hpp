@@ -131,10 +131,9 @@ inline awaitable<bool> delete_some_ended_pods(std::shared_ptr<cluster_api> api) 
   using clock = std::chrono::steady_clock;
   const clock::time_point until = clock::now() + max_deletion_time;
   // The other phases are Pending, Succeeded, Failed, and Unknown; `is_left` looks at the containers.
-  const std::string path =
-      api->path("pods") + "?limit=" + std::to_string(max_deletions) +
-      "&labelSelector=" + cofferdam::detail::percent_encoded(std::string(sandbox_label) + "=1") +
-      "&fieldSelector=" + cofferdam::detail::percent_encoded("status.phase!=Running");
+  const std::string path = api->path("pods") + "?limit=" + std::to_string(max_deletions) +
+                           "&labelSelector=" + cofferdam::detail::percent_encoded(std::string(sandbox_label) + "=1") +
+                           "&fieldSelector=" + cofferdam::detail::percent_encoded("status.phase!=Running");
   const std::string doing = "list ended pods";
   int deleted = 0;
   std::string next;  // names the next part of the list

@@ -24,9 +24,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
-// A NetworkPolicy is stored by each cluster, but only some network plugins enforce it. A pod that can make no connection
-// is no proof: it may have no network at all, while others still reach it. A plugin that enforces a policy drops the
-// packets, so that a connection gets no answer.
+// Each cluster stores a NetworkPolicy, but only some network plugins enforce it. A pod that can make no connection is
+// no proof: it may have no route, while others still reach it. A plugin that enforces a policy drops the packets, so
+// that a connection gets no answer.
 
 /// Returns true if a NetworkPolicy may allow connections of a pod. Policies add up, so one is enough.
 /// \param policy  an object of the kind NetworkPolicy.
@@ -64,8 +64,7 @@ inline std::string network_wall_after(error_kind end, std::string_view printed) 
 /// \param labels     the labels of the pod; may be null. The caller keeps them.
 /// \return  as `network_wall_after`; empty also if another policy may allow connections.
 inline awaitable<std::string> find_network_wall(std::shared_ptr<sandbox> in, std::string shell,
-                                                std::vector<std::string> variables,
-                                                const boost::json::object* labels) {
+                                                std::vector<std::string> variables, const boost::json::object* labels) {
   const auto value = [&variables](std::string_view name) {
     for (const std::string& each : variables)
       if (each.starts_with(name) && each.size() > name.size() && each[name.size()] == '=')
@@ -87,9 +86,9 @@ inline awaitable<std::string> find_network_wall(std::shared_ptr<sandbox> in, std
   const std::shared_ptr<cluster_api> api = in->api();
   const std::string doing = "list the NetworkPolicies of the namespace";
   std::vector<int> fine{401, 403, 404};
-  const http_response answer = co_await api->ask(
-      "GET", api->path("networkpolicies", "/apis/networking.k8s.io/v1") + "?limit=500", std::string(), doing,
-      std::move(fine));
+  const http_response answer =
+      co_await api->ask("GET", api->path("networkpolicies", "/apis/networking.k8s.io/v1") + "?limit=500", std::string(),
+                        doing, std::move(fine));
   if (answer.status() != 200) co_return wall;
   const boost::json::object list = cluster_api::object_of(answer, doing);
   const boost::json::array* const policies = array_at(list, "items");

@@ -121,9 +121,9 @@ class pod_opening {
     }
     if (denied || answer.status() != 409) co_return denied;
     if (is_unreadable) {  // another user may have made it, with other programs
-      co_return error(exec_errc::permission_denied,
-                      "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) + "\" exists in the namespace \"" +
-                          api->space() + "\", and the user has no right to read it");
+      co_return error(exec_errc::permission_denied, "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) +
+                                                        "\" exists in the namespace \"" + api->space() +
+                                                        "\", and the user has no right to read it");
     }
     const std::optional<boost::json::object> found = co_await api->find(path + "/" + warden_map_name(), doing);
     if (found) require_own_map(*found, map, api->space());
@@ -137,10 +137,11 @@ class pod_opening {
     const boost::json::value* const programs = found.if_contains("binaryData");
     const bool is_same = programs != nullptr && *programs == own.at("binaryData");
     if (is_same && is_true_at(&found, "immutable")) return;
-    throw error(exec_errc::provider_failed,
-                "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) + "\" of the namespace \"" + space +
-                    "\" does not have the programs of this library, or can be changed; find out who made it, and delete "
-                    "it: it is made again");
+    throw error(
+        exec_errc::provider_failed,
+        "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) + "\" of the namespace \"" + space +
+            "\" does not have the programs of this library, or can be changed; find out who made it, and delete "
+            "it: it is made again");
   }
 
   /// Returns true if the API server has refused a request because the user lacks a right.

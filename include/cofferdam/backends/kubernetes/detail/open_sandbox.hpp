@@ -47,7 +47,8 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
   };
   const std::chrono::seconds discard_limit(20);
   const auto discards = [&opened, &executor, discard_limit] {
-    return within(executor, discard_limit, [&opened] { return sandbox::discard(opened); }, "late");
+    return within(
+        executor, discard_limit, [&opened] { return sandbox::discard(opened); }, "late");
   };
   co_await cofferdam::detail::with_cleanup_after_failure(opens, discards);
   co_return opened;

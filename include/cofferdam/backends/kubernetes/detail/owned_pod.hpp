@@ -37,9 +37,8 @@ class own_pod_rules {
 inline awaitable<std::string> last_warning(std::shared_ptr<cluster_object> pod) {
   const std::shared_ptr<cluster_api> api = pod->api();
   const std::string uid(cofferdam::detail::text_at(cofferdam::detail::object_at(pod->seen(), "metadata"), "uid"));
-  const std::string path =
-      api->path("events") + "?limit=100&fieldSelector=" +
-      cofferdam::detail::percent_encoded("involvedObject.uid=" + uid + ",type=Warning");
+  const std::string path = api->path("events") + "?limit=100&fieldSelector=" +
+                           cofferdam::detail::percent_encoded("involvedObject.uid=" + uid + ",type=Warning");
   constexpr std::chrono::seconds limit(2);
   std::string newest;
   std::string text;
@@ -53,8 +52,8 @@ inline awaitable<std::string> last_warning(std::shared_ptr<cluster_object> pod) 
       const std::string_view when = cofferdam::detail::text_at(event, "lastTimestamp");
       if (!text.empty() && when < newest) continue;
       newest = when;
-      text = reason_and_message(cofferdam::detail::text_at(event, "reason"),
-                                                   cofferdam::detail::text_at(event, "message"));
+      text =
+          reason_and_message(cofferdam::detail::text_at(event, "reason"), cofferdam::detail::text_at(event, "message"));
     }
   } catch (const error& reason) {  // the error without the event is better than none
     if (reason.code() == exec_errc::cancelled) throw;

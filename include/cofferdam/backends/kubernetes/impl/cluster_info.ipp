@@ -54,7 +54,7 @@ inline constexpr used_right used_rights[] = {
     {"networking.k8s.io", "networkpolicies", "", "get", true},
     {"networking.k8s.io", "networkpolicies", "", "create", true},
     {"networking.k8s.io", "networkpolicies", "", "list", false},  // to find policies that allow connections
-    {"", "events", "", "list", false},                            // to say why a pod does not start
+    {"", "events", "", "list", false},                            // why a pod does not start
 };
 
 /// The minor version of Kubernetes since which an exec needs the right to create pods/exec.
