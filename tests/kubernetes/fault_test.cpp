@@ -290,7 +290,7 @@ TEST_F(KubernetesFaults, a_server_that_is_gone_for_good_is_an_error_and_the_pod_
   std::vector<fault> faults;
   for (std::size_t i = 0; i < proxy.messages(direction::down).size(); ++i)
     faults.push_back(fault::in_message(fault::kind::cut, direction::down, i, 1).for_good());
-  inject(proxy, faults, is_long() ? 1 : 7, is_long() ? 10 : 3);
+  inject(proxy, faults, is_long() ? 1 : 4, is_long() ? 10 : 3);
 }
 
 // The time limits of the HTTP client and the heartbeat of the WebSocket find out, within a minute each.
