@@ -11,6 +11,7 @@
 
 #include "net/http_server_support.hpp"
 #include "support/gateway_thread.hpp"
+#include "support/go_program.hpp"
 #include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
@@ -24,17 +25,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <utility>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <vector>
 
 namespace go_proxy_tests {
 
@@ -44,63 +39,27 @@ using cofferdam::detail::http_server;
 using cofferdam::detail::tcp_connector;
 using namespace std::chrono_literals;
 using cofferdam_test::gateway_thread;
+using cofferdam_test::has_go;
 
 const std::string key = "e2b_0123456789";
 constexpr int workers = 24;
-
-bool has_go() { return std::system("go version >/dev/null 2>&1") == 0; }
 
 /// The proxy of go_proxy/main.go, built and started in front of one URL.
 class go_proxy {
  public:
   /// \param pause  delay at the end of each request's body, for example "20ms"; empty means none. See
   /// go_proxy/main.go.
-  explicit go_proxy(const std::string& target, const std::string& pause = "") {
-    const std::string program = folder_.path().string() + "/go_proxy";
-    const std::string build =
-        "export GOCACHE=\"${GOCACHE:-${HOME:-/tmp}/.cache/go-build}\" GO111MODULE=off GOTOOLCHAIN=local; "
-        "go build -o '" +
-        program + "' '" + cofferdam_test::source_path("tests/backends/e2b/go_proxy/main.go") + "'";
-    if (std::system(build.c_str()) != 0) throw std::runtime_error("go build failed");
-    int to_it[2];
-    int from_it[2];
-    if (::pipe2(to_it, O_CLOEXEC) != 0 || ::pipe2(from_it, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, to_it[0], 0);
-    ::posix_spawn_file_actions_adddup2(&actions, from_it[1], 1);
-    std::string name = program;
-    std::string url = target;
-    std::string late = pause;
-    char* const words[] = {name.data(), url.data(), pause.empty() ? nullptr : late.data(), nullptr};
-    const int failure = ::posix_spawn(&pid_, program.c_str(), &actions, nullptr, words, environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(to_it[0]);
-    ::close(from_it[1]);
-    input_ = to_it[1];
-    if (failure != 0) throw std::runtime_error("posix_spawn failed");
-    std::string text;
-    char c = 0;
-    while (::read(from_it[0], &c, 1) == 1 && c != '\n') text += c;
-    ::close(from_it[0]);
-    port_ = static_cast<std::uint16_t>(std::stoi(text));
-  }
-  go_proxy(const go_proxy&) = delete;
-  go_proxy& operator=(const go_proxy&) = delete;
-  ~go_proxy() {
-    // The proxy exits at the end of its standard input.
-    ::close(input_);
-    ::waitpid(pid_, nullptr, 0);
-  }
+  explicit go_proxy(const std::string& target, const std::string& pause = "")
+      : program_(cofferdam_test::build_go_program(cofferdam_test::source_path("tests/backends/e2b/go_proxy"),
+                                                  folder_.path().string()),
+                 pause.empty() ? std::vector<std::string>{target} : std::vector<std::string>{target, pause}) {}
 
-  std::uint16_t port() const { return port_; }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::uint16_t port() const { return program_.port(); }
+  std::string url() const { return program_.url(); }
 
  private:
   cofferdam_test::temporary_folder folder_;
-  pid_t pid_ = 0;
-  int input_ = -1;
-  std::uint16_t port_ = 0;
+  cofferdam_test::go_program program_;
 };
 
 /// Runs `work(i)` for i from 0 to `count` - 1, several at a time, and waits for all of them.
