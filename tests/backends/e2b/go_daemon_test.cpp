@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Tests the E2B backend with go_daemon, a stand-in for E2B's API and daemon that starts processes as the real daemon
+// does. The tests see the processes of the sandbox from outside, in the process table of this machine.
+
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/files/upload.hpp>
+
+#include "support/fault_proxy.hpp"
+#include "support/go_program.hpp"
+#include "support/hostile.hpp"
+#include "support/paths.hpp"
+#include "support/pause.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace go_daemon_tests {
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::eventually;
+using cofferdam_test::fault;
+using cofferdam_test::fault_proxy;
+using cofferdam_test::forked_program;
+using cofferdam_test::kill_marked;
+using cofferdam_test::marked;
+using cofferdam_test::new_marker;
+using cofferdam_test::shown;
+using cofferdam_test::with_marker;
+using e2b::command_transport;
+
+/// A shell line that starts processes which leave its session, its process group and its variables. `M` stands for the
+/// marker.
+const std::string tree =
+    "sleep M & setsid sleep M & (setsid sh -c 'sleep M & exec env -i sleep M' </dev/null >/dev/null 2>&1 &); ";
+
+/// The number of processes that `tree` starts.
+constexpr std::size_t tree_size = 4;
+
+/// Returns the path of the stand-in's program, which is built once.
+const std::string& daemon_program() {
+  static const cofferdam_test::temporary_folder folder;
+  static const std::string program = cofferdam_test::build_go_program(
+      cofferdam_test::source_path("tests/backends/e2b/go_daemon"), folder.path().string());
+  return program;
+}
+
+/// A running stand-in, with a folder of its own for the homes of its sandboxes.
+class go_daemon {
+ public:
+  explicit go_daemon(std::vector<std::string> options = {})
+      : program_(daemon_program(), with_homes(std::move(options))) {}
+
+  std::string url() const { return program_.url(); }
+  pid_t pid() const { return program_.pid(); }
+  std::string tcp_address() const { return "tcp://127.0.0.1:" + std::to_string(program_.port()); }
+
+ private:
+  std::vector<std::string> with_homes(std::vector<std::string> options) const {
+    // Any user of the sandbox may enter the homes.
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+    options.insert(options.begin(), {"-folder", folder_.make_folder("homes").string()});
+    return options;
+  }
+
+  cofferdam_test::temporary_folder folder_;
+  cofferdam_test::go_program program_;
+};
+
+e2b::provider provider_at(const std::string& url, command_transport how) {
+  return e2b::from_template("base")
+      .variables_from(e2b::surroundings())
+      .api_key("e2b_0123456789")
+      .api_url(url)
+      .sandbox_url(url)
+      .by(how);
+}
+
+awaitable<error> failure_of(std::function<awaitable<void>()> call) {
+  std::optional<error> failure;
+  try {
+    co_await call();
+  } catch (const error& reason) {
+    failure = reason;
+  }
+  co_return failure.value_or(error(exec_errc::io_error, "nothing was thrown"));
+}
+
+/// Waits until `condition` is true. Returns false after `limit`.
+awaitable<bool> comes_true(std::function<bool()> condition, std::chrono::milliseconds limit = 10s) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    if (condition()) co_return true;
+    if (std::chrono::steady_clock::now() > end) co_return false;
+    co_await cofferdam_test::pause_for(5ms);
+  }
+}
+
+std::string error_output(const command_result& result) { return result.reason() + result.err_text(); }
+
+// ---- the end of the host --------------------------------------------------------------------------------------------
+
+/// Kills a host while its command runs, and returns the processes of the command that still live after 10 seconds.
+std::string left_after_the_death_of_a_host(const go_daemon& daemon, command_transport how) {
+  const std::string marker = new_marker();
+  const std::string line = with_marker(tree + "sleep M", marker);
+  forked_program host([&](int fd) {
+    cofferdam_test::run([&]() -> awaitable<void> {
+      e2b::environment env = co_await provider_at(daemon.url(), how).open();
+      forked_program::say(fd, "open\n");
+      co_await env.run_command(shell(line).timeout(1min));
+    });
+  });
+  const std::string said = host.line();
+  if (said != "open") return said;
+  if (!eventually([&] { return marked(marker).size() > tree_size; })) return "not started";
+  host.kill();
+  eventually([&] { return marked(marker).empty(); }, 10s);
+  const std::string left = shown(marked(marker));
+  kill_marked(marker);
+  return left;
+}
+
+TEST(E2bGoDaemon, nothing_of_a_command_survives_its_killed_host) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that commands in E2B end with their host");
+  const go_daemon daemon;
+  EXPECT_EQ(left_after_the_death_of_a_host(daemon, command_transport::warden), "");
+}
+
+TEST(E2bGoDaemon, control_by_the_daemon_all_of_it_survives) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that commands in E2B survive their host without a warden");
+  const go_daemon daemon;
+  const std::string left = left_after_the_death_of_a_host(daemon, command_transport::daemon);
+  EXPECT_NE(left.find("sleep"), std::string::npos) << left;
+}
+
+// ---- the end of a command -------------------------------------------------------------------------------------------
+
+/// Runs work in an environment of a new sandbox. Ends the program if this takes longer than a minute.
+void in_environment(const e2b::provider& provider, std::function<awaitable<void>(e2b::environment&)> work) {
+  cofferdam_test::run([&]() -> awaitable<void> {
+    e2b::environment env = co_await provider.open();
+    co_await work(env);
+    co_await env.close();
+  });
+}
+
+TEST(E2bGoDaemon, the_whole_tree_of_a_command_ends_at_its_time_limit_and_at_its_end) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that the process trees of commands end in E2B");
+  const go_daemon daemon;
+  in_environment(provider_at(daemon.url(), command_transport::warden), [](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    const command limited = shell(with_marker(tree + "sleep M", marker)).timeout(1s);
+    command_result result = co_await env.run_command(limited);
+    EXPECT_EQ(result.kind(), error_kind::timeout) << error_output(result);
+    EXPECT_EQ(shown(marked(marker)), "");
+    // The pause lets all of them start.
+    const command ending = shell(with_marker(tree + "sleep 0.5", marker));
+    result = co_await env.run_command(ending);
+    EXPECT_TRUE(result.ok()) << error_output(result);
+    EXPECT_EQ(shown(marked(marker)), "");
+    kill_marked(marker);
+  });
+}
+
+TEST(E2bGoDaemon, a_command_that_kills_all_processes_of_its_user_does_not_reach_the_warden) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that commands in E2B cannot kill the warden");
+  const cofferdam_test::spare_user& user = cofferdam_test::spare_user::instance();
+  COFFERDAM_NEEDS("root", user.is_there(), "that commands in E2B cannot kill the warden, which runs as root");
+  const go_daemon daemon({"-user", std::to_string(user.uid())});
+  in_environment(provider_at(daemon.url(), command_transport::warden), [&](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    const command kept = shell(with_marker("sleep M & echo $!", marker)).background(background_policy::keep);
+    command_result result = co_await env.run_command(kept);
+    EXPECT_TRUE(result.left_running()) << error_output(result);
+    EXPECT_NE(result.isolation().of(isolation_kind::process_tree).find("unless it becomes root"),
+              std::string_view::npos);
+    const command hostile = shell("id -u; kill -9 -1; kill -9 -1");
+    result = co_await env.run_command(hostile);
+    EXPECT_EQ(result.out_text(), std::to_string(user.uid()) + "\n") << error_output(result);
+    const command next = shell("echo next");
+    result = co_await env.run_command(next);
+    EXPECT_EQ(result.out_text(), "next\n") << error_output(result);
+    kill_marked(marker);
+  });
+}
+
+// ---- the end of the connection --------------------------------------------------------------------------------------
+
+TEST(E2bGoDaemon, a_broken_stream_loses_the_command_under_way_and_the_next_one_gets_a_new_warden) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that an environment in E2B survives broken connections");
+  const go_daemon daemon;
+  fault_proxy proxy(daemon.tcp_address());
+  const std::string url = "http://127.0.0.1:" + std::to_string(proxy.port());
+  in_environment(provider_at(url, command_transport::warden), [&](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    process running = co_await env.start(shell(with_marker(tree + "echo so far; sleep M", marker)));
+    output_chunk piece = co_await running.read();
+    EXPECT_EQ(as_text(piece.data()), "so far\n");
+    const bool started = co_await comes_true([&] { return marked(marker).size() > tree_size; });
+    EXPECT_TRUE(started);
+    const std::size_t starts = proxy.requests("process.Process/Start");
+    EXPECT_EQ(starts, 2U);  // the facts of the sandbox, and the warden
+    proxy.arm(fault());
+    const error failure = co_await failure_of([&]() -> awaitable<void> { co_await running.wait(); });
+    EXPECT_EQ(failure.code(), exec_errc::provider_lost) << failure.what();
+    if (failure.partial() == nullptr)
+      ADD_FAILURE() << "no partial result: " << failure.what();
+    else
+      EXPECT_EQ(failure.partial()->out_text(), "so far\n");
+    command_result result = co_await env.run_command(shell("echo next"));
+    EXPECT_EQ(result.out_text(), "next\n") << error_output(result);
+    EXPECT_EQ(proxy.requests("process.Process/Start"), 1U);
+    const bool ended = co_await comes_true([&] { return marked(marker).empty(); });
+    EXPECT_TRUE(ended) << shown(marked(marker));
+    kill_marked(marker);
+  });
+}
+
+TEST(E2bGoDaemon, a_silent_daemon_loses_the_command_after_the_lease_and_the_next_one_works) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that silent connections to E2B are noticed");
+  const go_daemon daemon;
+  in_environment(provider_at(daemon.url(), command_transport::warden), [&](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    process running = co_await env.start(shell(with_marker("echo so far; sleep M", marker)));
+    output_chunk piece = co_await running.read();
+    EXPECT_EQ(as_text(piece.data()), "so far\n");
+    ::kill(daemon.pid(), SIGSTOP);
+    const error failure = co_await failure_of([&]() -> awaitable<void> { co_await running.wait(); });
+    EXPECT_EQ(failure.code(), exec_errc::provider_lost) << failure.what();
+    const bool ended = co_await comes_true([&] { return marked(marker).empty(); }, 1s);
+    EXPECT_TRUE(ended) << shown(marked(marker));
+    ::kill(daemon.pid(), SIGCONT);
+    command_result result = co_await env.run_command(shell("echo next"));
+    EXPECT_EQ(result.out_text(), "next\n") << error_output(result);
+    kill_marked(marker);
+  });
+}
+
+// ---- the lifetime of the sandbox -----------------------------------------------------------------------------------
+
+TEST(E2bGoDaemon, a_sandbox_that_goes_on_has_no_warden_after_the_end_of_its_environment) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that environments leave nothing in sandboxes that go on");
+  const go_daemon daemon;
+  in_environment(provider_at(daemon.url(), command_transport::daemon), [&](e2b::environment& env) -> awaitable<void> {
+    e2b::provider guest = e2b::in_sandbox(env.id())
+                              .variables_from(e2b::surroundings())
+                              .api_key("e2b_0123456789")
+                              .api_url(daemon.url())
+                              .sandbox_url(daemon.url());
+    for (int i = 0; i < 2; ++i) {
+      const bool closes = i == 0;
+      {
+        e2b::environment visit = co_await guest.open();
+        co_await visit.run_command(shell("true"));
+        std::vector<e2b::running_process> seen = co_await env.processes();
+        EXPECT_EQ(seen.size(), 1U);
+        if (closes) co_await visit.close();
+      }
+      // Much earlier than the lease.
+      std::vector<e2b::running_process> left;
+      for (int tries = 0; tries < 80; ++tries) {
+        co_await cofferdam_test::pause_for(50ms);
+        left = co_await env.processes();
+        if (left.empty()) break;
+      }
+      EXPECT_TRUE(left.empty());
+    }
+  });
+}
+
+// ---- sandboxes in which no warden can run ---------------------------------------------------------------------------
+
+/// A daemon in whose sandboxes `uname` names a machine without a warden.
+class strange_machine {
+ public:
+  strange_machine()
+      : daemon_({"-path", folder_.write("bin/uname", "#!/bin/sh\necho pdp11\n", 0755).parent_path().string() + ":" +
+                              std::getenv("PATH")}) {
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  }
+  std::string url() const { return daemon_.url(); }
+
+ private:
+  cofferdam_test::temporary_folder folder_;
+  go_daemon daemon_;
+};
+
+TEST(E2bGoDaemon, where_no_warden_can_run_the_daemon_starts_the_commands) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B works where no warden can run");
+  const strange_machine daemon;
+  const auto work = [](e2b::environment& env) -> awaitable<void> {
+    command_result result = co_await env.run_command(shell("echo by the daemon"));
+    EXPECT_EQ(result.out_text(), "by the daemon\n") << error_output(result);
+    EXPECT_EQ(result.isolation().of(isolation_kind::process_tree),
+              "the command's session, and processes with its variables");
+    co_await env.write_file("a", as_bytes("hello"));
+    bytes back = co_await env.read_file("a", 100);
+    EXPECT_EQ(as_text(back), "hello");
+    std::vector<e2b::running_process> left = co_await env.processes();
+    EXPECT_TRUE(left.empty());
+  };
+  in_environment(provider_at(daemon.url(), command_transport::automatic), work);
+}
+
+TEST(E2bGoDaemon, a_required_warden_that_cannot_run_is_an_error_of_open) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B does not work without a required warden");
+  const strange_machine daemon;
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const error failure = co_await failure_of([&]() -> awaitable<void> {
+      e2b::environment env = co_await provider_at(daemon.url(), command_transport::warden).open();
+    });
+    EXPECT_EQ(failure.code(), exec_errc::unsupported) << failure.what();
+    EXPECT_NE(std::string(failure.what()).find("pdp11"), std::string::npos) << failure.what();
+  });
+}
+
+TEST(E2bGoDaemon, where_nobody_may_be_root_the_warden_has_the_user_of_the_commands) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B works where the daemon refuses root");
+  const cofferdam_test::spare_user& user = cofferdam_test::spare_user::instance();
+  const std::string uid = std::to_string(user.is_there() ? user.uid() : ::getuid());
+  const go_daemon daemon({"-no-root", "-user", uid});
+  in_environment(provider_at(daemon.url(), command_transport::warden), [&](e2b::environment& env) -> awaitable<void> {
+    command_result result = co_await env.run_command(shell("id -u"));
+    EXPECT_EQ(result.out_text(), uid + "\n") << error_output(result);
+    EXPECT_NE(result.isolation().of(isolation_kind::process_tree).find("unless it ends the warden"),
+              std::string_view::npos);
+  });
+}
+
+// ---- pauses ---------------------------------------------------------------------------------------------------------
+
+TEST(E2bGoDaemon, a_sandbox_is_not_paused_while_a_command_or_a_kept_process_runs) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B's sandboxes are paused only without commands");
+  const go_daemon daemon;
+  in_environment(provider_at(daemon.url(), command_transport::warden), [](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    {
+      process running = co_await env.start(shell(with_marker("echo; sleep M", marker)));
+      co_await running.read();
+      const error failure = co_await failure_of([&]() -> awaitable<void> { co_await env.pause(); });
+      EXPECT_EQ(failure.code(), exec_errc::unsupported) << failure.what();
+      co_await running.signal(SIGKILL);
+      co_await running.wait();
+    }
+    const command keeps = shell(with_marker("sleep M >/dev/null 2>&1 &", marker)).background(background_policy::keep);
+    command_result result = co_await env.run_command(keeps);
+    EXPECT_TRUE(result.left_running()) << error_output(result);
+    const error failure = co_await failure_of([&]() -> awaitable<void> { co_await env.pause(); });
+    EXPECT_EQ(failure.code(), exec_errc::unsupported) << failure.what();
+    kill_marked(marker);
+    // Without commands it is paused, and resumed with another warden.
+    bool paused = false;
+    for (int i = 0; i < 1000 && !paused; ++i) {
+      const error busy = co_await failure_of([&]() -> awaitable<void> {
+        co_await env.pause();
+        paused = true;
+      });
+      if (!paused) {
+        EXPECT_EQ(busy.code(), exec_errc::unsupported) << busy.what();
+      }
+      if (!paused) co_await cofferdam_test::pause_for(10ms);
+    }
+    EXPECT_TRUE(paused);
+    co_await env.resume();
+    result = co_await env.run_command(shell("echo again"));
+    EXPECT_EQ(result.out_text(), "again\n") << error_output(result);
+  });
+}
+
+// ---- files ----------------------------------------------------------------------------------------------------------
+
+TEST(E2bGoDaemon, large_files_go_through_the_daemons_file_calls_and_small_ones_through_the_warden) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "which way files go to E2B");
+  const go_daemon daemon;
+  fault_proxy proxy(daemon.tcp_address());
+  const std::string url = "http://127.0.0.1:" + std::to_string(proxy.port());
+  in_environment(provider_at(url, command_transport::warden), [&](e2b::environment& env) -> awaitable<void> {
+    const std::string large(std::size_t{1} << 20, 'x');
+    co_await env.write_file("small", as_bytes("hello"));
+    bytes back = co_await env.read_file("small", large.size());
+    EXPECT_EQ(as_text(back), "hello");
+    EXPECT_EQ(proxy.requests("/files"), 0U);
+    co_await env.write_file("large", as_bytes(large));
+    EXPECT_EQ(proxy.requests("POST /files"), 1U);
+    back = co_await env.read_file("large", large.size());
+    EXPECT_EQ(as_text(back), large);
+    EXPECT_EQ(proxy.requests("GET /files"), 1U);
+    // Of a whole tree, only the large file.
+    const cofferdam_test::temporary_folder here;
+    here.write("tree/one", "1");
+    here.write("tree/sub/two", "2");
+    here.write("tree/sub/large", large);
+    file_set set = files((here / "tree").string()).into("in");
+    const transfer_result moved = co_await upload(env, std::move(set));
+    EXPECT_TRUE(moved.ok());
+    EXPECT_EQ(proxy.requests("POST /files"), 2U);
+    const command count = shell("cat in/one in/sub/two; wc -c < in/sub/large");
+    command_result result = co_await env.run_command(count);
+    EXPECT_EQ(result.out_text(), "12" + std::to_string(large.size()) + "\n") << error_output(result);
+  });
+}
+
+}  // namespace
+
+}  // namespace go_daemon_tests
