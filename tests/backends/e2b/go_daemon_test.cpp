@@ -259,6 +259,18 @@ TEST(E2bGoDaemon, a_silent_daemon_loses_the_command_after_the_lease_and_the_next
 
 // ---- the lifetime of the sandbox -----------------------------------------------------------------------------------
 
+TEST(E2bGoDaemon, a_sandbox_lives_as_long_as_a_command_runs_in_it) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B's sandboxes outlive long commands");
+  const go_daemon daemon;
+  for (const command_transport how : {command_transport::warden, command_transport::daemon}) {
+    e2b::provider provider = provider_at(daemon.url(), how).lifetime(2s);
+    in_environment(provider, [](e2b::environment& env) -> awaitable<void> {
+      command_result result = co_await env.run_command(shell("sleep 5; echo done"));
+      EXPECT_EQ(result.out_text(), "done\n") << error_output(result);
+    });
+  }
+}
+
 TEST(E2bGoDaemon, a_sandbox_that_goes_on_has_no_warden_after_the_end_of_its_environment) {
   COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that environments leave nothing in sandboxes that go on");
   const go_daemon daemon;
