@@ -257,6 +257,29 @@ TEST(E2bGoDaemon, a_silent_daemon_loses_the_command_after_the_lease_and_the_next
   });
 }
 
+TEST(E2bGoDaemon, a_warden_that_a_broken_connection_kept_from_starting_is_started_later) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that broken connections do not end the use of wardens in E2B");
+  const go_daemon daemon;
+  fault_proxy proxy(daemon.tcp_address());
+  const std::string url = "http://127.0.0.1:" + std::to_string(proxy.port());
+  in_environment(provider_at(url, command_transport::automatic), [&](e2b::environment& env) -> awaitable<void> {
+    int broken = 0;
+    for (std::size_t at = 0; at < 2000; at += 100) {
+      proxy.arm(fault(fault::kind::cut, cofferdam_test::direction::down, at));
+      co_await cofferdam_test::pause_for(50ms);  // in which the loss of the warden is noticed
+      const error failure = co_await failure_of([&]() -> awaitable<void> { co_await env.run_command(shell("true")); });
+      if (proxy.fired()) ++broken;
+      proxy.arm(fault());
+      co_await cofferdam_test::pause_for(50ms);
+      command_result result = co_await env.run_command(shell("echo next"));
+      EXPECT_EQ(result.out_text(), "next\n") << error_output(result);
+      EXPECT_TRUE(result.isolation().of(isolation_kind::process_tree).starts_with("everything the command started"))
+          << at << ": " << failure.what();
+    }
+    EXPECT_GT(broken, 5);
+  });
+}
+
 // ---- the lifetime of the sandbox -----------------------------------------------------------------------------------
 
 TEST(E2bGoDaemon, a_sandbox_lives_as_long_as_a_command_runs_in_it) {

@@ -38,6 +38,7 @@
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -291,7 +292,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   /// Starts the warden. If it cannot run in the sandbox, and the settings do not require one, the daemon starts each
-  /// command.
+  /// command. After a broken connection, the next command tries again.
   static awaitable<void> start_warden(std::shared_ptr<sandbox> self) {
     const std::shared_ptr<sandbox_warden> warden = self->warden_;
     std::optional<error> failure;
@@ -308,9 +309,17 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       self->require_open();
     }
     if (!failure) co_return;
-    const bool cannot_run = failure->code() == exec_errc::unsupported || failure->code() == exec_errc::provider_failed;
+    const bool cannot_run = failure->code() == exec_errc::unsupported ||
+                            (failure->code() == exec_errc::provider_failed && !is_passing(failure->cause()));
     if (!cannot_run || self->settings_->by == command_transport::warden) throw *failure;
     self->warden_.reset();
+  }
+
+  /// Returns true if the cause of an error lies in the connection to the sandbox, so that another try may succeed.
+  static bool is_passing(std::error_code cause) {
+    if (cause.category() != status_category()) return static_cast<bool>(cause);
+    constexpr std::array<int, 5> passing{409, 429, 502, 503, 504};
+    return std::find(passing.begin(), passing.end(), cause.value()) != passing.end();
   }
 
   /// Marks the time in which a warden is being started.
