@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 // Compares the library's E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved.
-// All clients use one gateway over local folders, which runs in another process. Usage: e2b_bench [ROUNDS [FOLDER]].
-// FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs; tests/serve/sdk/peers.sh FOLDER installs them.
+// First, all clients use one gateway over local folders, which runs in another process. Then they use a program in Go
+// that starts processes as E2B's daemon does: the Python SDK, and this library with both ways to start commands. Usage:
+// e2b_bench [ROUNDS [FOLDER [daemon]]]. FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs;
+// tests/serve/sdk/peers.sh FOLDER installs them. With the word `daemon`, only the second part runs.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -10,6 +12,7 @@
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
+#include "../../tests/support/go_program.hpp"
 #include "../support/peer.hpp"
 #include "../support/table.hpp"
 
@@ -26,6 +29,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -38,6 +42,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -122,10 +127,10 @@ nanoseconds own_cpu() {
 /// The measurements of one operation: the time and the CPU time of each client.
 class comparison {
  public:
-  explicit comparison(std::string title) : title_(std::move(title)) {
-    for (const char* who : {"official JavaScript SDK", "official Python SDK", "cofferdam"}) {
-      times_.emplace_back(std::string(who));
-      cpus_.emplace_back(std::string(who) + ", CPU of the client");
+  comparison(std::string title, const std::vector<std::string>& clients) : title_(std::move(title)) {
+    for (const std::string& who : clients) {
+      times_.emplace_back(who);
+      cpus_.emplace_back(who + ", CPU of the client");
     }
   }
   void add(std::size_t who, const cost& spent) {
@@ -161,6 +166,8 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
     command line = shell("head -c " + std::to_string(size) + " /dev/zero | tr '\\0' x");
     command_result result = co_await stream_output(env, std::move(line), arrived);
     if (!result.ok() || received != size) throw std::runtime_error("output is missing");
+  } else if (word == "small") {
+    co_await env.write_file("small", as_bytes("hello"));
   } else if (word == "upload") {
     co_await env.write_file("ours", content);
   } else if (word == "file") {
@@ -174,21 +181,34 @@ awaitable<void> run_once(e2b::environment& env, std::string word, const bytes& c
   spent.cpu = own_cpu() - busy;
 }
 
+const std::vector<std::string> clients{"official JavaScript SDK", "official Python SDK", "cofferdam"};
+const std::vector<std::string> clients_of_daemon{"official Python SDK", "cofferdam, by a warden",
+                                                 "cofferdam, by the daemon"};
+const std::vector<std::pair<std::string, std::string>> operations{
+    {"command", "The command `true`"},
+    {"output", "64 MiB of output, kept as one text"},
+    {"stream", "64 MiB of output, handed over as it comes"},
+    {"upload", "64 MiB of memory into a file"},
+    {"file", "A file of 64 MiB of this machine into one there"},
+    {"download", "64 MiB out of a file"}};
+const std::vector<std::pair<std::string, std::string>> operations_of_daemon = [] {
+  std::vector<std::pair<std::string, std::string>> all = operations;
+  all.emplace(all.begin() + 1, "small", "5 bytes into a file");
+  return all;
+}();
+
+int rounds_of(const std::string& word, int rounds) {
+  return word == "command" || word == "small" ? rounds : std::max(5, rounds / 10);
+}
+
 awaitable<void> compare(const std::string& url, peer& javascript, peer& python, int rounds) {
   const e2b::provider provider =
       e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
   e2b::environment env = co_await provider.open();
   const bytes content(size, std::byte{'x'});
-  const std::vector<std::pair<std::string, std::string>> operations{
-      {"command", "The command `true`"},
-      {"output", "64 MiB of output, kept as one text"},
-      {"stream", "64 MiB of output, handed over as it comes"},
-      {"upload", "64 MiB of memory into a file"},
-      {"file", "A file of 64 MiB of this machine into one there"},
-      {"download", "64 MiB out of a file"}};
   for (const auto& [word, title] : operations) {
-    comparison compared(title);
-    const int count = word == "command" ? rounds : std::max(5, rounds / 10);
+    comparison compared(title, clients);
+    const int count = rounds_of(word, rounds);
     for (int i = -1; i < count; ++i) {
       const cost theirs = cost::of(javascript, word);
       const cost others = cost::of(python, word);
@@ -325,49 +345,146 @@ awaitable<void> overhead(const gateway_process& gateway, int rounds) {
   co_await env.close();
 }
 
+/// Processes that compute all the time, as other programs of a busy machine do.
+class busy_loops {
+ public:
+  explicit busy_loops(int count) {
+    for (int i = 0; i < count; ++i) {
+      const pid_t pid = ::fork();
+      if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile unsigned spins = 0;;) spins = spins + 1;
+      }
+      pids_.push_back(pid);
+    }
+  }
+  busy_loops(const busy_loops&) = delete;
+  busy_loops& operator=(const busy_loops&) = delete;
+  ~busy_loops() {
+    for (const pid_t pid : pids_) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+
+ private:
+  std::vector<pid_t> pids_;
+};
+
+/// Measures one operation of the Python SDK and of both ways of this library to start commands.
+awaitable<void> compare_one(e2b::environment& warden, e2b::environment& daemon, peer& python, std::string word,
+                            int rounds, comparison& compared) {
+  const bytes content(size, std::byte{'x'});
+  for (int i = -1; i < rounds; ++i) {
+    const cost theirs = cost::of(python, word);
+    cost by_warden;
+    co_await run_once(warden, word, content, by_warden);
+    cost by_daemon;
+    co_await run_once(daemon, word, content, by_daemon);
+    if (i < 0) continue;
+    compared.add(0, theirs);
+    compared.add(1, by_warden);
+    compared.add(2, by_daemon);
+  }
+}
+
+/// Compares the Python SDK with this library, which starts commands by a warden and by the daemon.
+awaitable<void> compare_ways(std::string url, peer& python, int rounds, std::string load) {
+  e2b::provider provider =
+      e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
+  provider.by(e2b::command_transport::warden);
+  e2b::environment warden = co_await provider.open();
+  provider.by(e2b::command_transport::daemon);
+  e2b::environment daemon = co_await provider.open();
+  for (std::size_t i = 0; i < operations_of_daemon.size(); ++i) {
+    const std::string word = operations_of_daemon[i].first;
+    comparison compared(operations_of_daemon[i].second + ", a daemon in Go, " + load, clients_of_daemon);
+    co_await compare_one(warden, daemon, python, word, rounds_of(word, rounds), compared);
+    compared.print();
+  }
+  co_await warden.close();
+  co_await daemon.close();
+}
+
+/// Runs work on a loop of its own, and prints its error. \return  false after an error.
+bool ran(const std::function<awaitable<void>()>& work) {
+  asio::io_context loop(1);
+  bool good = true;
+  const auto ended = [&good](std::exception_ptr failure) {
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "e2b_bench: %s\n", error.what());
+      good = false;
+    }
+  };
+  asio::co_spawn(loop, work, ended);
+  loop.run();
+  return good;
+}
+
+/// Sets the variables from which the SDKs take the URL of the service.
+void announce(const std::string& url) {
+  ::setenv("E2B_API_URL", url.c_str(), 1);
+  ::setenv("E2B_SANDBOX_URL", url.c_str(), 1);
+}
+
+bool with_gateway(const std::string& peers, int rounds) {
+  const gateway_process gateway;
+  announce(gateway.url());
+  peer javascript({peers + "/node", COFFERDAM_PEERS "/e2b_peer.mjs", peers + "/js"});
+  peer python({peers + "/python/bin/python", COFFERDAM_PEERS "/e2b_peer.py"});
+  const auto work = [&]() -> awaitable<void> {
+    co_await compare(gateway.url(), javascript, python, rounds);
+    co_await overhead(gateway, rounds);
+  };
+  if (!ran(work)) return false;
+  javascript.ask("end");
+  python.ask("end");
+  return true;
+}
+
+bool with_daemon(const std::string& peers, const std::string& folder, int rounds) {
+  if (!cofferdam_test::has_go()) {
+    std::printf("not run: a daemon in Go, because Go is not installed\n");
+    return true;
+  }
+  const std::string program =
+      cofferdam_test::build_go_program(COFFERDAM_PEERS "/../../tests/backends/e2b/go_daemon", folder);
+  const cofferdam_test::go_program daemon(program, {"-folder", folder});
+  announce(daemon.url());
+  peer python({peers + "/python/bin/python", COFFERDAM_PEERS "/e2b_peer.py"});
+  const auto idle = [&]() { return compare_ways(daemon.url(), python, rounds, "idle"); };
+  if (!ran(idle)) return false;
+  {
+    const busy_loops loops(2);
+    const auto busy = [&]() { return compare_ways(daemon.url(), python, rounds, "beside two busy loops"); };
+    if (!ran(busy)) return false;
+  }
+  python.ask("end");
+  return true;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const int rounds = count > 1 ? std::atoi(arguments[1]) : 100;
-  const char* const default_folder = std::getenv("COFFERDAM_E2B_PEERS");
-  const std::string folder = count > 2 ? arguments[2] : default_folder == nullptr ? "" : default_folder;
-  if (folder.empty()) {
+  const char* const default_peers = std::getenv("COFFERDAM_E2B_PEERS");
+  const std::string peers = count > 2 ? arguments[2] : default_peers == nullptr ? "" : default_peers;
+  if (peers.empty()) {
     std::printf("not run: COFFERDAM_E2B_PEERS names no folder with E2B's SDKs (tests/serve/sdk/peers.sh makes one)\n");
     return 0;
   }
   ::signal(SIGPIPE, SIG_IGN);
-  const gateway_process gateway;
-  ::setenv("E2B_API_URL", gateway.url().c_str(), 1);
-  ::setenv("E2B_SANDBOX_URL", gateway.url().c_str(), 1);
   ::setenv("E2B_API_KEY", key, 1);
-  const std::string file =
-      (std::filesystem::temp_directory_path() / ("e2b_bench-" + std::to_string(::getpid()))).string();
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("e2b_bench-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string file = folder / "content";
   std::ofstream(file) << std::string(size, 'x');
   ::setenv("COFFERDAM_E2B_FILE", file.c_str(), 1);
-  int status = 0;
-  {
-    peer javascript({folder + "/node", COFFERDAM_PEERS "/e2b_peer.mjs", folder + "/js"});
-    peer python({folder + "/python/bin/python", COFFERDAM_PEERS "/e2b_peer.py"});
-    asio::io_context loop(1);
-    const auto work = [&]() -> awaitable<void> {
-      co_await compare(gateway.url(), javascript, python, rounds);
-      co_await overhead(gateway, rounds);
-    };
-    const auto ended = [&](std::exception_ptr failure) {
-      try {
-        if (failure) std::rethrow_exception(failure);
-      } catch (const std::exception& error) {
-        std::fprintf(stderr, "e2b_bench: %s\n", error.what());
-        status = 1;
-      }
-    };
-    asio::co_spawn(loop, work, ended);
-    loop.run();
-    if (status == 0) {
-      javascript.ask("end");
-      python.ask("end");
-    }
-  }
-  std::filesystem::remove(file);
-  return status;
+  const bool only_daemon = count > 3 && std::string_view(arguments[3]) == "daemon";
+  const bool good = (only_daemon || with_gateway(peers, rounds)) && with_daemon(peers, folder.string(), rounds);
+  std::filesystem::remove_all(folder);
+  return good ? 0 : 1;
 }

@@ -30,13 +30,15 @@ for line in sys.stdin:
 
         sandbox.commands.run(f"head -c {SIZE} /dev/zero | tr '\\0' x", on_stdout=arrived, timeout=0)
         assert seen == SIZE, seen
+    elif word == "small":
+        sandbox.files.write("small", b"hello")
     elif word == "upload":
-        sandbox.files.write("/home/user/peer", content)
+        sandbox.files.write("peer", content)
     elif word == "file":
         with open(os.environ["COFFERDAM_E2B_FILE"], "rb") as file:
-            sandbox.files.write("/home/user/peer", file)
+            sandbox.files.write("peer", file)
     elif word == "download":
-        assert len(sandbox.files.read("/home/user/peer", format="bytes")) == SIZE
+        assert len(sandbox.files.read("peer", format="bytes")) == SIZE
     elif word == "end":
         sandbox.kill()
         print("0 0", flush=True)
