@@ -125,7 +125,10 @@ class fault_proxy {
       const std::lock_guard lock(mutex_);
       old.swap(connections_);
     }
-    for (connection& each : old) each.join();
+    for (connection& each : old) {
+      each.cut();  // it may have been accepted after `cut_all`
+      each.join();
+    }
     const std::lock_guard lock(mutex_);
     fault_ = new_fault;
     fired_ = dead_ = false;

@@ -13,6 +13,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -29,6 +31,13 @@ class status_words {
 /// Returns the error category of HTTP statuses, which are the `cause()` of errors of the E2B backend.
 inline const std::error_category& status_category() noexcept {
   return cofferdam::detail::category_of<detail::status_words>();
+}
+
+/// Returns true if the cause of an error lies in the connection to the sandbox, so that another try may succeed.
+inline bool is_passing(std::error_code cause) noexcept {
+  if (cause.category() != status_category()) return static_cast<bool>(cause);
+  constexpr int passing[] = {409, 429, 502, 503, 504};
+  return std::find(std::begin(passing), std::end(passing), cause.value()) != std::end(passing);
 }
 
 /// Returns true if a failed call may have been executed nevertheless: there was no response, or the HTTP status does

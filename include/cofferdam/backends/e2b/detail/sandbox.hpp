@@ -6,6 +6,7 @@
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
+#include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_session.hpp>
 #include <cofferdam/backends/e2b/detail/routed_files.hpp>
@@ -38,7 +39,6 @@
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -313,13 +313,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
                             (failure->code() == exec_errc::provider_failed && !is_passing(failure->cause()));
     if (!cannot_run || self->settings_->by == command_transport::warden) throw *failure;
     self->warden_.reset();
-  }
-
-  /// Returns true if the cause of an error lies in the connection to the sandbox, so that another try may succeed.
-  static bool is_passing(std::error_code cause) {
-    if (cause.category() != status_category()) return static_cast<bool>(cause);
-    constexpr std::array<int, 5> passing{409, 429, 502, 503, 504};
-    return std::find(passing.begin(), passing.end(), cause.value()) != passing.end();
   }
 
   /// Marks the time in which a warden is being started.

@@ -33,7 +33,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
  public:
   /// The maximum time without contact after which the warden ends everything.
-  static constexpr std::chrono::milliseconds lease{std::chrono::seconds(9)};
+  static constexpr std::chrono::milliseconds lease{std::chrono::seconds(8)};
 
   /// \param commands   the limits of commands.
   /// \param isolation  the isolation that does not depend on the warden.
