@@ -11,7 +11,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b {
 /// By a warden, a command takes one message, and everything that it has started ends with it. Background processes can
 /// be kept. The warden is a process of envd, E2B's daemon in the sandbox. It runs as root if the daemon allows this, so
 /// commands cannot end it unless they become root. Its connection is one stream. If the stream breaks, the commands
-/// under way are lost, and the next command starts another warden. Without contact for 9 seconds, for example after the
+/// under way are lost, and the next command starts another warden. Without contact for 8 seconds, for example after the
 /// death of this program, the warden ends all commands and itself. So this program must not block its executor for that
 /// long.
 ///

@@ -144,4 +144,10 @@ inline error failed_call_error(std::string_view doing, cofferdam::detail::connec
                std::error_code(static_cast<int>(cofferdam::detail::connect_status(which)), status_category()));
 }
 
+/// Returns the error for a sandbox that still exists, as far as is known, so that another try may succeed.
+inline error as_unavailable(const error& reason) {
+  if (reason.code() != exec_errc::provider_failed) return reason;
+  return error(exec_errc::unavailable, reason.what(), reason.cause());
+}
+
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -269,9 +269,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   routed_files files(bool by_warden) {
     require_open();
     touch();
-    std::shared_ptr<session_files> near;
-    if (by_warden) near = warden_->files();
-    return routed_files(std::move(near), session_.files(where_, variables_));
+    return routed_files(by_warden ? warden_->files() : nullptr, session_.files(where_, variables_));
   }
 
   // ---- the warden ----
@@ -311,7 +309,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     if (!failure) co_return;
     const bool cannot_run = failure->code() == exec_errc::unsupported ||
                             (failure->code() == exec_errc::provider_failed && !is_passing(failure->cause()));
-    if (!cannot_run || self->settings_->by == command_transport::warden) throw *failure;
+    if (!cannot_run || self->settings_->by == command_transport::warden)
+      throw self->is_ready_ ? as_unavailable(*failure) : *failure;
     self->warden_.reset();
   }
 
@@ -404,6 +403,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     warden_ =
         std::make_shared<sandbox_warden>(daemon_, settings_->commands, common_isolation(), where_.root, *facts.user());
     co_await start_warden(shared_from_this());
+    is_ready_ = true;
   }
 
   /// Runs `facts_script`, and returns its output.
@@ -588,6 +588,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   bool paused_ = false;
   bool watched_ = false;
   bool prolonging_ = false;
+  bool is_ready_ = false;  // true after `open`
   bool starting_ = false;  // true while a warden is being started
   bool warned_ = false;
   bool closing_ = false;

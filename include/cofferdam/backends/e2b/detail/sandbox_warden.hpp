@@ -130,9 +130,9 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
     silences_ = now - silent_at_ < beat + beat / 2 ? silences_ + 1 : 1;
     silent_at_ = now;
     if (silences_ < beats) return;
-    session_.lose(error(exec_errc::provider_lost, "e2b: the sandbox " + daemon_->id() + " has not answered for " +
-                                                      std::to_string(lease.count()) +
-                                                      " ms, so its commands have ended"));
+    session_.lose(
+        error(exec_errc::provider_lost, "e2b: the sandbox " + daemon_->id() + " has not answered for more than " +
+                                            std::to_string(lease.count()) + " ms, so its commands have ended"));
   }
 
   static constexpr int beats = 3;
