@@ -100,11 +100,11 @@ class envd_wire {
 
     static void begin(const std::shared_ptr<state>& self) {
       self->reads = true;
-      auto ended = [self](std::exception_ptr failure) {
+      auto ended = [self](std::exception_ptr thrown) {
         self->reads = false;
         self->stream = cofferdam::detail::connect_stream();
         try {
-          if (failure) std::rethrow_exception(failure);
+          if (thrown) std::rethrow_exception(thrown);
         } catch (const error& reason) {
           if (!self->failure) self->failure = reason;
         } catch (const std::exception& reason) {
