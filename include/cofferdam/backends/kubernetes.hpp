@@ -40,8 +40,8 @@ class sandbox_settings;
 /// repeated.
 ///
 /// The environment may be moved while no operation is under way. If it is destroyed without `close()`, its commands end
-/// at once, and the pod ends after its hold time. A pod from `from_template` then stays until its longest life is over,
-/// and one from `in_pod` continues.
+/// at once, and the pod ends after its hold time. A pod from `from_template` then stays for some minutes, and one from
+/// `in_pod` continues.
 /// \par Threads  may be used from several threads, under the rules that `local_environment` documents.
 class environment {
  public:

@@ -107,7 +107,7 @@ TEST(KubernetesServer, a_server_that_is_always_busy_ends_the_opening) {
   EXPECT_EQ(failure.code(), exec_errc::provider_failed) << failure.what();
 }
 
-// Whoever may create ConfigMaps in the namespace can make one with the name of the library's first.
+// A user with the right to create ConfigMaps can make one that has the name of the library's own.
 TEST(KubernetesServer, a_map_with_other_programs_is_refused) {
   enum class map { own, other_program, more_programs, changeable };
   for (const map which : {map::own, map::other_program, map::more_programs, map::changeable}) {

@@ -106,7 +106,7 @@ class over_state : public warden_place<over_state> {
     for_warden.greeting_timeout = settings.connect_timeout;
     for_warden.lease = settings.lease;
     for_warden.root = self->workspace_;
-    for_warden.heartbeat = settings.lease / silent_beats;
+    for_warden.heartbeat = settings.lease / warden_silence::in_lease;
     // a weak pointer, because the state owns the session, and the session owns these settings
     for_warden.silent = [kept = std::weak_ptr<over_state>(self)] {
       if (const std::shared_ptr<over_state> state = kept.lock()) state->on_silent_warden();
@@ -152,7 +152,7 @@ class over_state : public warden_place<over_state> {
 
   /// Called if the warden has not answered between two pings.
   void on_silent_warden() {
-    if (!is_silent_too_long(settings_->lease / silent_beats)) return;
+    if (!silence_.is_too_long(settings_->lease / warden_silence::in_lease)) return;
     session_.lose(error(exec_errc::provider_lost, "over: nothing has come from the place through " +
                                                       one_line(settings_->words.front()) + " for " +
                                                       time_text(settings_->lease) + " (lease())"));

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/warden_silence.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
@@ -15,7 +16,6 @@
 
 #include <asio/any_io_executor.hpp>
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -93,19 +93,6 @@ class warden_place : public std::enable_shared_from_this<Place> {
   explicit warden_place(const asio::any_io_executor& executor) : ended_(executor) {}
   ~warden_place() = default;
 
-  /// The number of pings in one lease, the maximum time without contact after which the warden ends all commands.
-  static constexpr int silent_beats = 3;
-
-  /// Counts one time that the warden has not answered between two pings. Returns true if it has been silent for a whole
-  /// lease, so that it has ended everything, and the session is lost.
-  /// \param beat  the time between two pings.
-  bool is_silent_too_long(std::chrono::milliseconds beat) {
-    const auto now = std::chrono::steady_clock::now();
-    silent_count_ = now - silent_at_ < beat + beat / 2 ? silent_count_ + 1 : 1;
-    silent_at_ = now;
-    return silent_count_ >= silent_beats;
-  }
-
   void require_open() const {
     if (closing_ || !session_) throw error(exec_errc::environment_closed, Place::is_closed);
   }
@@ -124,10 +111,7 @@ class warden_place : public std::enable_shared_from_this<Place> {
   bool closing_ = false;
   bool closed_ = false;
   async_event ended_;  // notified when closed_ becomes true
-
- private:
-  std::chrono::steady_clock::time_point silent_at_;
-  int silent_count_ = 0;  // the number of silent beats in a row
+  warden_silence silence_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

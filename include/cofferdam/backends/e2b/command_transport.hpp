@@ -6,7 +6,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// How commands are started in a sandbox.
+/// The way in which commands are started in a sandbox.
 ///
 /// By a warden, a command takes one message, and everything that it has started ends with it. Background processes can
 /// be kept. The warden is a process of envd, E2B's daemon in the sandbox. It runs as root if the daemon allows this, so

@@ -174,10 +174,7 @@ COFFERDAM_DECL awaitable<std::vector<running_process>> environment::list_process
 COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int64_t pid) {
   constexpr const char* doing = "end a process";
   co_await inside->until_running();
-  boost::json::object process;
-  process["pid"] = pid;
-  boost::json::object message;
-  message["process"] = std::move(process);
+  boost::json::object message = detail::envd::process_message(pid);
   message["signal"] = "SIGNAL_SIGKILL";
   cofferdam::detail::connect_answer answer =
       co_await detail::envd::call(inside->daemon(), "/process.Process/SendSignal", std::move(message), doing,
@@ -189,10 +186,7 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
 
 COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared inside, std::int64_t pid) {
   co_await inside->until_running();
-  boost::json::object process;
-  process["pid"] = pid;
-  boost::json::object message;
-  message["process"] = std::move(process);
+  boost::json::object message = detail::envd::process_message(pid);
   cofferdam::detail::connect_stream stream =
       co_await detail::envd::stream(inside->daemon(), "/process.Process/Connect", std::move(message),
                                     "follow a process", std::string(), std::nullopt);

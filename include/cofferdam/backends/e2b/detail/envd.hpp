@@ -295,6 +295,15 @@ class envd : public std::enable_shared_from_this<envd> {
     return message;
   }
 
+  /// Returns the message of a call about a running process.
+  static boost::json::object process_message(std::int64_t pid) {
+    boost::json::object process;
+    process["pid"] = pid;
+    boost::json::object message;
+    message["process"] = std::move(process);
+    return message;
+  }
+
   // ---- files ----
 
   /// Makes a request that reads or writes a file.

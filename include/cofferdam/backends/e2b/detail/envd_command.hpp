@@ -252,13 +252,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     daemon_->require_ok(answer, "write the input of a command");
   }
 
-  boost::json::object selected() const {
-    boost::json::object process;
-    process["pid"] = pid_;
-    boost::json::object message;
-    message["process"] = std::move(process);
-    return message;
-  }
+  boost::json::object selected() const { return envd::process_message(pid_); }
 
   void start_feeding() {
     const auto self = shared();

@@ -192,13 +192,7 @@ class envd_wire {
       }
     }
 
-    boost::json::object selected() const {
-      boost::json::object process;
-      process["pid"] = pid;
-      boost::json::object message;
-      message["process"] = std::move(process);
-      return message;
-    }
+    boost::json::object selected() const { return envd::process_message(pid); }
 
     std::string ended_text() const {
       std::string text = "e2b: a program of this library has ended in the sandbox " + daemon->id();

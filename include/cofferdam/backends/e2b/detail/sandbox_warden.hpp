@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/detail/over_bootstrap.hpp>
 #include <cofferdam/backends/detail/warden_delivery.hpp>
+#include <cofferdam/backends/detail/warden_silence.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_wire.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
@@ -47,7 +48,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
     settings_.uid = user.uid;
     settings_.gid = user.gid;
     settings_.lease = lease;
-    settings_.heartbeat = lease / beats;
+    settings_.heartbeat = beat;
     settings_.greeting_timeout = daemon_->request_timeout();
     // The walls are those of the sandbox, and commands may use sudo there, which these guards would forbid.
     settings_.landlock = 0;
@@ -65,7 +66,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
   ///     architecture without a warden; error{exec_errc::provider_failed} if the warden does not start; and the errors
   ///     of calls of the daemon.
   static awaitable<void> open(std::shared_ptr<sandbox_warden> self) {
-    while (!self->may_not_be_root_) {
+    if (!self->may_not_be_root_) {
       std::optional<error> failure;
       try {
         co_await start(self, "root");
@@ -73,9 +74,8 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
         failure = reason;
       }
       if (!failure) co_return;
-      const exec_errc codes[] = {exec_errc::permission_denied, exec_errc::invalid_argument};
-      bool is_refused = false;
-      for (const exec_errc code : codes) is_refused = is_refused || failure->code() == code;
+      const bool is_refused =
+          failure->code() == exec_errc::permission_denied || failure->code() == exec_errc::invalid_argument;
       if (!is_refused) throw *failure;
       self->may_not_be_root_ = true;
     }
@@ -125,17 +125,14 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
 
   /// Called if the warden has not answered between two pings. After a lease it has ended everything.
   void on_silence() {
-    const auto now = std::chrono::steady_clock::now();
-    constexpr std::chrono::milliseconds beat = lease / beats;
-    silences_ = now - silent_at_ < beat + beat / 2 ? silences_ + 1 : 1;
-    silent_at_ = now;
-    if (silences_ < beats) return;
+    if (!silence_.is_too_long(beat)) return;
     session_.lose(
         error(exec_errc::provider_lost, "e2b: the sandbox " + daemon_->id() + " has not answered for more than " +
                                             std::to_string(lease.count()) + " ms, so its commands have ended"));
   }
 
-  static constexpr int beats = 3;
+  /// The time between two pings.
+  static constexpr std::chrono::milliseconds beat = lease / cofferdam::detail::warden_silence::in_lease;
 
   std::shared_ptr<envd> daemon_;
   isolation_report isolation_;
@@ -143,8 +140,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
   command_session session_;
   std::shared_ptr<session_files> files_;
   std::int64_t pid_ = 0;
-  std::chrono::steady_clock::time_point silent_at_;
-  int silences_ = 0;  // the number of silent beats in a row
+  cofferdam::detail::warden_silence silence_;
   bool may_not_be_root_ = false;
 };
 

@@ -105,7 +105,7 @@ class pod_opening {
     std::vector<int> is_missing{403, 404};
     http_response answer =
         co_await api->ask("GET", path + "/" + warden_map_name(), std::string(), doing, std::move(is_missing));
-    const boost::json::object map = warden_map();
+    static const boost::json::object map = warden_map();  // the same for all environments
     if (answer.status() == 200) {
       require_own_map(cluster_api::object_of(answer, doing), map, api->space());
       co_return std::nullopt;

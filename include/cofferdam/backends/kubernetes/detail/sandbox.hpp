@@ -108,7 +108,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
 
   /// Called if the warden has not answered between two pings.
   void on_silent_warden() {
-    if (!is_silent_too_long(beat)) return;
+    if (!silence_.is_too_long(beat)) return;
     session_.lose(error(exec_errc::provider_lost, "kubernetes: " + api_->shown(pod()) + " has not answered for " +
                                                       std::to_string(max_silence.count()) +
                                                       " ms; its node may be gone, or the network is interrupted"));
@@ -117,7 +117,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   /// The maximum time without contact after which the warden ends all commands.
   static constexpr std::chrono::milliseconds max_silence{std::chrono::minutes(5)};
   /// The time between two pings.
-  static constexpr std::chrono::milliseconds beat = max_silence / silent_beats;
+  static constexpr std::chrono::milliseconds beat = max_silence / cofferdam::detail::warden_silence::in_lease;
 
   // ---- closing ----
 
