@@ -121,7 +121,7 @@ class pod_opening {
     }
     if (denied || answer.status() != 409) co_return denied;
     if (is_unreadable) {  // another user may have made it, with other programs
-      co_return error(exec_errc::permission_denied, "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) +
+      co_return error(exec_errc::permission_denied, "kubernetes: the ConfigMap \"" + warden_map_name() +
                                                         "\" exists in the namespace \"" + api->space() +
                                                         "\", and the user has no right to read it");
     }
@@ -139,7 +139,7 @@ class pod_opening {
     if (is_same && is_true_at(&found, "immutable")) return;
     throw error(
         exec_errc::provider_failed,
-        "kubernetes: the ConfigMap \"" + std::string(warden_map_name()) + "\" of the namespace \"" + space +
+        "kubernetes: the ConfigMap \"" + warden_map_name() + "\" of the namespace \"" + space +
             "\" does not have the programs of this library, or can be changed; find out who made it, and delete "
             "it: it is made again");
   }
