@@ -19,10 +19,12 @@
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/sandbox_error.hpp>
+#include <cofferdam/backends/e2b/sandbox_filter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/backends/e2b/suspend_options.hpp>
 #include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/jail_policies.hpp>

@@ -25,13 +25,25 @@ static_assert(std::is_base_of_v<std::system_error, error>);
 static_assert(std::is_nothrow_copy_constructible_v<error>);
 static_assert(std::is_nothrow_copy_assignable_v<error>);
 
-constexpr exec_errc every_errc[] = {
-    exec_errc::invalid_argument,  exec_errc::cancelled,       exec_errc::environment_closed,
-    exec_errc::provider_lost,     exec_errc::provider_failed, exec_errc::unsupported,
-    exec_errc::not_found,         exec_errc::not_a_file,      exec_errc::not_a_directory,
-    exec_errc::already_exists,    exec_errc::not_empty,       exec_errc::outside_workspace,
-    exec_errc::permission_denied, exec_errc::too_large,       exec_errc::collision,
-    exec_errc::io_error,          exec_errc::deadlock,        exec_errc::unavailable};
+constexpr exec_errc every_errc[] = {exec_errc::invalid_argument,
+                                    exec_errc::cancelled,
+                                    exec_errc::environment_closed,
+                                    exec_errc::provider_lost,
+                                    exec_errc::provider_failed,
+                                    exec_errc::unsupported,
+                                    exec_errc::not_found,
+                                    exec_errc::not_a_file,
+                                    exec_errc::not_a_directory,
+                                    exec_errc::already_exists,
+                                    exec_errc::not_empty,
+                                    exec_errc::outside_workspace,
+                                    exec_errc::permission_denied,
+                                    exec_errc::too_large,
+                                    exec_errc::collision,
+                                    exec_errc::io_error,
+                                    exec_errc::deadlock,
+                                    exec_errc::unavailable,
+                                    exec_errc::busy};
 
 TEST(Errc, each_has_a_message_of_its_own) {
   std::set<std::string> messages;

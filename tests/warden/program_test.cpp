@@ -280,7 +280,7 @@ TEST_F(WardenProgram, too_many_strings_are_refused) {
 }
 
 TEST_P(WardenStream, unknown_types_are_refused) {
-  for (const int type : {0x00, 0x0b, 0x1f, 0x2b, 0x7f, 0x80, 0x85, 0xff})
+  for (const int type : {0x00, 0x0c, 0x1f, 0x2b, 0x7f, 0x80, 0x85, 0xff})
     expect_refused(how(), wire_bytes(static_cast<frame>(type), 1), fault::unknown_type, static_cast<frame>(type));
 }
 
@@ -300,7 +300,7 @@ TEST_P(WardenStream, frames_that_are_too_long_are_refused_by_their_header) {
 }
 
 TEST_P(WardenStream, nothing_is_done_before_configure) {
-  for (const int type : {0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x20, 0x7f}) {
+  for (const int type : {0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x20, 0x7f}) {
     wire_session warden(how(), false);
     const std::string payload = type == 2 ? shell("exit 1").payload() : "";
     warden.stream().send_frame(static_cast<frame>(type), 1, payload);
@@ -945,6 +945,38 @@ TEST_F(WardenProgram, what_is_kept_goes_on_until_it_is_killed) {
   warden.kill(1);
   ASSERT_TRUE(warden.until_over(1));
   EXPECT_TRUE(living_with(mark).empty());
+}
+
+TEST_F(WardenProgram, what_is_kept_outlives_the_warden_after_a_release_and_nothing_else_does) {
+  const std::string mark = unique_sleep();
+  const std::string other = unique_sleep();
+  wire_session warden;
+  // A shell that writes more than a pipe holds, so it can continue only if its output is read, and a silent process.
+  wire_command command = shell("(while :; do head -c 9999 /dev/zero; sleep 0.001 & wait; done) & sleep " + mark +
+                               " >/dev/null 2>&1 & echo up");
+  command.flags = wire::spawn_keep;
+  warden.spawn(1, command);
+  warden.spawn(2, shell("echo up; sleep " + other));
+  wire_command unkept = shell("sleep " + other + " & echo up");
+  unkept.linger_ms = 20'000;
+  warden.spawn(3, unkept);
+  ASSERT_TRUE(warden.until([&] { return warden[1].has_exited && warden[3].has_exited; }));
+  ASSERT_TRUE(warden.until_out(2, "up"));
+  const std::vector<pid_t> kept = living_with(mark);
+  ASSERT_EQ(kept.size(), 2U);
+  pid_t supervisor = 0;
+  for (const pid_t each : children_of(warden.stream().pid())) {
+    const std::vector<pid_t> held = children_of(each);
+    if (std::find(held.begin(), held.end(), kept.front()) != held.end()) supervisor = each;
+  }
+  ASSERT_GT(supervisor, 1);
+  warden.stream().send_frame(frame::release, 0);
+  EXPECT_TRUE(is_clean_exit(warden.stream().wait()));
+  EXPECT_TRUE(eventually([&] { return living_with(other).empty(); }));
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(living_with(mark), kept);
+  for (const pid_t each : kept) ::kill(each, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return ::kill(supervisor, 0) != 0; })) << "the supervisor has not ended";
 }
 
 TEST_F(WardenProgram, what_lingers_gets_its_term_too_when_it_is_killed_with_a_grace) {

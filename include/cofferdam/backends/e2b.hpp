@@ -8,14 +8,17 @@
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/sandbox_error.hpp>
+#include <cofferdam/backends/e2b/sandbox_filter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/backends/e2b/suspend_options.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
@@ -43,6 +46,7 @@ class sandbox_settings;
 }  // namespace detail
 
 class code_interpreter;
+class forked;
 
 /// An open sandbox (a virtual machine of E2B). Models every refinement of `code_exec_environment`.
 ///
@@ -98,22 +102,43 @@ class environment {
   /// Returns the file operations of the workspace: list, stat, remove, transfers of whole trees and others.
   file_system files();
 
-  /// Pauses the sandbox and keeps its memory, until `resume()`. Commands that begin in the meantime wait. A paused
-  /// sandbox costs storage until it is resumed or ended, and its lifetime does not elapse. A sandbox can also be paused
-  /// by another client, or by `auto_pause` at the end of its lifetime. Then commands and file operations throw
+  /// Pauses the sandbox, until `resume()`. Commands that begin in the meantime wait. Processes that commands have left
+  /// running (`background_policy::keep`) are paused too, and continue after `resume()`. A paused sandbox costs storage
+  /// until it is resumed or ended, and its lifetime does not elapse. A sandbox can also be paused by another client, or
+  /// by `auto_pause` at the end of its lifetime. Then commands and file operations throw
   /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused, until `resume()`.
-  /// \throws error{exec_errc::unsupported} while commands run, because their output would be lost.
-  awaitable<void> pause();
+  /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
+  awaitable<void> pause(pause_options options = pause_options());
   /// Resumes the sandbox, no matter which client has paused it. Its remaining lifetime is then `lifetime`.
-  awaitable<void> resume();
-  /// Stores a copy of the sandbox at the service, from which new sandboxes can be created.
+  /// \param from  `stored_state::files` starts the sandbox anew from its disk, even if its memory was stored.
+  awaitable<void> resume(stored_state from = stored_state::memory_and_files);
+  /// Stores a copy of the sandbox at the service, from which new sandboxes can be created. The sandbox is paused for a
+  /// moment. Processes that commands have left running continue, here and in the copies.
   /// \return  the name of the copy, for `provider::template_id`.
-  awaitable<std::string> snapshot();
+  /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
+  awaitable<std::string> snapshot(snapshot_options options = snapshot_options());
+  /// Creates copies of the sandbox, with its memory and its files, and opens an environment in each. The sandbox is
+  /// paused for a moment.
+  /// \param count  the number of copies, 1 to 20.
+  /// \return  one element for each copy. Each copy is created, or fails, independently of the others.
+  /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
+  awaitable<std::vector<forked>> fork(std::size_t count = 1);
+  /// Closes the environment, but leaves the sandbox until the end of its lifetime, and the processes that commands have
+  /// left running in it (`background_policy::keep`). `in_sandbox(id())` connects to the sandbox again.
+  /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
+  awaitable<void> detach();
+
+  /// Replaces the rules for the outgoing connections of the sandbox.
+  /// \param rules           the new rules. The settings that apply to creation only are ignored.
+  /// \param allow_internet  false: the sandbox may reach only the addresses in `allow_out`. Absent: `rules` decide.
+  awaitable<void> update_network(network_rules rules, std::optional<bool> allow_internet = std::nullopt);
 
   /// Sets the remaining lifetime. It may be longer or shorter than before. The time is rounded up to whole seconds.
   awaitable<void> set_lifetime(std::chrono::milliseconds time);
   /// Returns measurements of the sandbox's load. The list may be empty if the sandbox is new.
-  awaitable<std::vector<sandbox_metrics>> metrics();
+  /// \param from, to  the time range, in seconds since 1970. Absent: the default of the service.
+  awaitable<std::vector<sandbox_metrics>> metrics(std::optional<std::int64_t> from = std::nullopt,
+                                                  std::optional<std::int64_t> to = std::nullopt);
 
   /// Returns the newest lines of the log that the service keeps for the sandbox, at most a thousand, oldest first.
   /// \throws error{exec_errc::unsupported}, or another error of the service, if the service keeps no log.
@@ -125,6 +150,16 @@ class environment {
   /// Kills a process from `processes()`, but not its children.
   /// \return  false if there is no such process.
   awaitable<bool> end_process(std::int64_t pid);
+
+  /// Writes to the standard input of a process.
+  /// \param pid   the number of the process, from `processes()`.
+  /// \param data  the bytes. The caller keeps them until the awaitable completes.
+  /// \throws error{exec_errc::not_found} if there is no such process.
+  /// \throws the error of the sandbox's daemon if the process was started without an open input.
+  awaitable<void> send_input(std::int64_t pid, bytes_view data);
+  /// Ends the standard input of a process from `processes()`.
+  /// \throws error{exec_errc::not_found} if there is no such process.
+  awaitable<void> end_input(std::int64_t pid);
 
   /// Opens a stream of the output that a running process writes from now on.
   /// \throws error{exec_errc::not_found} if there is no such process. Some versions of the sandbox's daemon report this
@@ -177,11 +212,41 @@ class environment {
 
   static awaitable<bool> kill_process(shared inside, std::int64_t pid);
 
+  static awaitable<void> write_input(shared inside, std::int64_t pid, bytes_view data);
+
+  static awaitable<void> close_input(shared inside, std::int64_t pid);
+
+  static awaitable<std::vector<forked>> make_copies(shared inside, std::size_t count);
+
   static awaitable<process_follower> begin_following(shared inside, std::int64_t pid);
 
   static awaitable<folder_watch> begin_watch(shared inside, std::string path, watch_depth depth);
 
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
+};
+
+/// One copy that `environment::fork` was asked for: an environment in it, or the reason why it was not created.
+class forked {
+ public:
+  /// Makes an object for a copy.
+  explicit forked(environment opened) : opened_(std::move(opened)) {}
+  /// Makes an object for a copy that was not created.
+  explicit forked(error reason) : failure_(std::move(reason)) {}
+
+  /// Returns true if there is a copy.
+  bool ok() const noexcept { return !failure_; }
+  /// Returns the environment in the copy. `close()` ends the copy.
+  /// \throws the error of `failure()` if there is no copy.
+  environment& copy() {
+    if (failure_) throw *failure_;
+    return opened_;
+  }
+  /// Returns the reason why there is no copy; null if there is one.
+  const error* failure() const noexcept { return failure_ ? &*failure_ : nullptr; }
+
+ private:
+  environment opened_;
+  std::optional<error> failure_;
 };
 
 /// A recipe for environments in E2B or in a compatible service: `e2b::from_template("base")`. Each `open()` returns an
@@ -239,7 +304,15 @@ class provider {
   /// Pauses the sandbox at the end of its lifetime, instead of ending it. Operations then throw
   /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused. `environment::resume()` continues the
   /// sandbox, and `close()` ends it.
-  provider& auto_pause();
+  /// \param stored  what the pause stores.
+  provider& auto_pause(stored_state stored = stored_state::memory_and_files);
+  /// Resumes the sandbox after a pause by `auto_pause`, when a request for it arrives. The pause must store the memory.
+  provider& auto_resume();
+  /// Adds a volume of the account to the sandbox.
+  /// \param name  the name of the volume.
+  /// \param path  the absolute path of the volume in the sandbox.
+  /// \throws error{exec_errc::invalid_argument} if the path is not absolute.
+  provider& volume(std::string name, std::string path);
   /// Sets an environment variable for all processes in the sandbox.
   provider& variable(std::string name, std::string value);
   /// Denies the sandbox access to the internet. Default: the setting of the service, which usually permits access.

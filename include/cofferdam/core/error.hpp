@@ -36,6 +36,7 @@ enum class exec_errc {
   io_error,              ///< reading or writing failed; `cause()` returns the system's error code
   deadlock,              ///< the operation would wait for work that itself waits for the operation
   unavailable,           ///< the service did not answer, or the environment is paused; try again, or resume it
+  busy,                  ///< commands run, and the operation would end them; end them first, or wait for their ends
 };
 
 namespace detail {
@@ -63,6 +64,7 @@ class errc_words {
       case exec_errc::io_error: return "input or output failed";
       case exec_errc::deadlock: return "the operation would wait for itself";
       case exec_errc::unavailable: return "not available for now";
+      case exec_errc::busy: return "commands are running";
     }
     return "unknown cofferdam error";
   }

@@ -82,6 +82,9 @@ class basic_command_session {
   /// Returns true if a command runs, or has left processes running.
   bool is_busy() const { return launcher_ && launcher_->is_busy(); }
 
+  /// Returns true if a command runs. Commands that have ended, and have left processes running, do not count.
+  bool has_unfinished() const { return launcher_ && launcher_->has_unfinished(); }
+
   /// Ends every command and waits until all have ended, even if the coroutine is cancelled. Pending operations throw
   /// error{exec_errc::environment_closed}.
   /// \throws error{exec_errc::provider_lost} if commands in a warden (the helper program in a sandbox) have not ended 3

@@ -164,6 +164,22 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   awaitable<void> end_background(std::uint32_t number) override { return end_left(self_of(*this), number); }
 
+  /// Ends the session and the warden, but not the processes that commands have left running. Waits at most `limit` for
+  /// the end of the warden.
+  static awaitable<void> release(std::shared_ptr<basic_warden_launcher> self, error reason,
+                                 std::chrono::milliseconds limit) {
+    if (self->lost_) co_return;
+    self->link_->send(wire::frame_writer(wire::frame_type::release, 0).take(), {});
+    self->greeted_.expires_after(limit);
+    while (!self->lost_) {
+      std::error_code woken;
+      co_await self->greeted_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      if (!woken || state.cancelled() != asio::cancellation_type::none) break;
+    }
+    self->lose(reason);
+  }
+
  private:
   static std::shared_ptr<basic_warden_launcher> self_of(basic_warden_launcher& launcher) {
     return std::static_pointer_cast<basic_warden_launcher>(launcher.shared_from_this());
@@ -212,6 +228,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
     wire::spawn_order order;
     if (limits.timeout) order.timeout_ms = static_cast<std::uint64_t>(limits.timeout->count());
+    order.window = settings_.output_window;
     order.grace_ms = milliseconds(limits.grace);
     order.linger_ms = milliseconds(limits.linger);
     order.uid = settings_.uid;
@@ -240,7 +257,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       descriptors[count++] = request.output;
       descriptors[count++] = request.error;
     } else {
-      new_command->connect_frames(has_input || c.terminal());
+      new_command->connect_frames(has_input || c.terminal(), settings_.output_window);
     }
     if (link_->carries_descriptors() && request.directory >= 0) {
       order.flags |= wire::spawn_directory;
@@ -471,6 +488,9 @@ using warden_session = basic_warden_session<>;
 template <class Unused>
 class basic_warden_session : public command_session {
  public:
+  /// Makes an object without a session.
+  basic_warden_session() = default;
+
   /// Connects to a warden over a stream with coroutine operations, for example a `byte_stream`. The stream must carry
   /// nothing else.
   /// \param executor  the executor for all work of the session.
@@ -520,6 +540,14 @@ class basic_warden_session : public command_session {
 
   /// Returns the files beneath `warden_settings::root`. No path leads out of the root.
   std::shared_ptr<session_files> files() const { return std::make_shared<detail::warden_session_files>(warden()); }
+
+  /// Ends the session and the warden, but not the processes that commands with `background_policy::keep` have left
+  /// running. These continue without a warden, and their output is discarded.
+  /// \param reason  the error of pending operations, and of all later ones.
+  /// \param limit   the maximum time to wait for the end of the warden.
+  awaitable<void> release(error reason, std::chrono::milliseconds limit) {
+    return detail::warden_launcher::release(warden(), std::move(reason), limit);
+  }
 
   /// Returns the warden's description of itself and its machine: version, architecture, ids and capabilities.
   const warden_hello& hello() const noexcept { return warden()->hello(); }

@@ -61,6 +61,9 @@ class warden_settings {
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
   /// reason and advice of the result. May be empty.
   std::function<void(command_result&)> explain_end;
+  /// The maximum number of bytes of each output of a command that are on their way and not read yet. More makes output
+  /// faster over a slow connection, and takes more memory. At least 1. Default: 256 KiB.
+  std::uint32_t output_window = 256 * 1024;
   /// The maximum time without a ping from this program, after which the warden ends everything. This program pings
   /// three times as often. Zero, the default, means no maximum.
   std::chrono::milliseconds lease{0};

@@ -7,8 +7,10 @@
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd_version.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
+#include <cofferdam/backends/e2b/sandbox_filter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
+#include <cofferdam/backends/e2b/suspend_options.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
 
@@ -253,6 +255,45 @@ TEST(E2bCreate, both_dialects_have_their_body) {
   EXPECT_EQ(options.body(dialect::v2), expected.as_object());
   options.variables["B"] = "\xff";
   EXPECT_EQ(code_of([&] { options.body(dialect::v1); }), exec_errc::invalid_argument);
+}
+
+TEST(E2bCreate, volumes_resumption_and_rules_of_the_newest_form_are_in_the_body) {
+  create_options options;
+  options.auto_pause = true;
+  options.auto_pause_stores = stored_state::files;
+  options.auto_resume = true;
+  options.volumes = {{"/mnt/a", "vol1"}};
+  network_rules rules;
+  rules.allow_out = {"api.example.com"};
+  rules.deny_out = {"0.0.0.0/0"};
+  rules.mask_request_host = "localhost:${PORT}";
+  rules.added_fields["api.example.com"]["Authorization"] = secret_string("Bearer x");
+  options.network = rules;
+  const boost::json::object body = options.body(dialect::v2);
+  EXPECT_EQ(body.at("autoPauseMemory"), false);
+  EXPECT_EQ(boost::json::serialize(body.at("autoResume")), R"({"enabled":true})");
+  EXPECT_EQ(boost::json::serialize(body.at("volumeMounts")), R"([{"name":"vol1","path":"/mnt/a"}])");
+  const std::string added = R"("rules":{"api.example.com":[{"transform":{"headers":{"Authorization":"Bearer x"}}}]})";
+  EXPECT_EQ(boost::json::serialize(body.at("network")),
+            R"({"allowOut":["api.example.com"],"denyOut":["0.0.0.0/0"],"maskRequestHost":"localhost:${PORT}",)" +
+                added + "}");
+  // A change of the rules has no settings that apply to creation only.
+  EXPECT_EQ(boost::json::serialize(rules.fields(false)),
+            R"({"allowOut":["api.example.com"],"denyOut":["0.0.0.0/0"],)" + added + "}");
+}
+
+TEST(E2bFilter, metadata_is_encoded_three_times_and_times_are_in_milliseconds) {
+  sandbox_filter filter;
+  EXPECT_EQ(filter.query(), "state=running,paused");
+  filter.metadata = {{"a b", "c/d"}, {"e", "f"}};
+  EXPECT_EQ(filter.query(), "state=running,paused&metadata=a%252520b%3Dc%25252Fd%26e%3Df");
+  filter = sandbox_filter();
+  filter.states = sandbox_states::paused;
+  filter.template_id = "team/base:v1";
+  filter.started_after = std::chrono::system_clock::time_point(std::chrono::milliseconds(1'700'000'000'045));
+  filter.oldest_first = true;
+  EXPECT_EQ(filter.query(),
+            "state=paused&template=team%2Fbase%3Av1&startedAfter=2023-11-14T22%3A13%3A20.045Z&order=asc");
 }
 
 TEST(E2bCreate, a_gate_lets_a_burst_through_and_then_one_at_a_time) {

@@ -6,11 +6,15 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
+#include <cofferdam/backends/e2b/sandbox_list.hpp>
 
 #include "backends/e2b/scripted_service.hpp"
 #include "support/error_of.hpp"
 
+#include <asio/bind_cancellation_slot.hpp>
 #include <asio/buffer.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/this_coro.hpp>
@@ -41,6 +45,7 @@ using cofferdam::detail::connect_end;
 using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::scripted_service;
+using cofferdam_test::seen_request;
 using action = scripted_service::action;
 
 const std::string not_found = R"({"sandboxId":"iabc","message":"The sandbox was not found","code":502})";
@@ -275,6 +280,134 @@ TEST(E2bRealDaemon, the_daemons_word_on_retries_counts_too) {
     EXPECT_EQ(tries, 1);
     co_await env.close();
   });
+}
+
+// ---- the newest form of the API ------------------------------------------------------------------------------------
+
+TEST(E2bRealDaemon, pauses_snapshots_rules_and_measurements_are_asked_for_as_the_api_defines_them) {
+  scripted_service service;
+  const std::string resumed = R"({"sandboxID":"iabc","envdVersion":"0.6.13","envdAccessToken":"token-0123456789"})";
+  service.instead["POST /sandboxes/iabc/connect"] = {answers(201, resumed)};
+  service.instead["POST /sandboxes/iabc/snapshots"] = {
+      answers(201, R"({"snapshotID":"team/mine:default","names":[]})")};
+  service.instead["PUT /sandboxes/iabc/network"] = {answers(204, "")};
+  service.instead["GET /sandboxes/iabc/metrics"] = {answers(200, R"([{"timestampUnix":7,"cpuCount":2,"memUsed":5}])")};
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    e2b::pause_options disk;
+    disk.stored = e2b::stored_state::files;
+    disk.strict = true;
+    co_await env.pause(disk);
+    co_await env.resume(e2b::stored_state::files);
+    e2b::snapshot_options named;
+    named.name = "mine";
+    named.stored = e2b::stored_state::files;
+    const std::string name = co_await env.snapshot(named);
+    EXPECT_EQ(name, "team/mine:default");
+    e2b::network_rules rules;
+    rules.deny_out = {"8.8.8.8"};
+    co_await env.update_network(rules, false);
+    const std::vector<e2b::sandbox_metrics> load = co_await env.metrics(5, 10);
+    EXPECT_EQ(load.size(), 1U);
+    co_await env.close();
+  });
+  const auto body_of = [&](std::string_view method, std::string_view path) {
+    for (const seen_request& each : service.seen)
+      if (each.method == method && each.path == path) return each.body;
+    return std::string("there is no such request");
+  };
+  EXPECT_EQ(body_of("POST", "/sandboxes/iabc/pause"), R"({"memory":false,"requireHealthyGuest":true})");
+  EXPECT_EQ(body_of("POST", "/sandboxes/iabc/connect"), R"({"timeout":300,"memory":false})");
+  EXPECT_EQ(body_of("POST", "/sandboxes/iabc/snapshots"), R"({"name":"mine","memory":false})");
+  EXPECT_EQ(body_of("PUT", "/sandboxes/iabc/network"), R"({"denyOut":["8.8.8.8"],"allow_internet_access":false})");
+  EXPECT_EQ(service.count("GET", "/sandboxes/iabc/metrics?start=5&end=10"), 1U);
+}
+
+TEST(E2bRealDaemon, each_copy_of_a_sandbox_succeeds_or_fails_by_itself) {
+  scripted_service service;
+  service.instead["POST /sandboxes/iabc/fork"] = {
+      answers(201, R"([{"sandbox":{"sandboxID":"icopy","envdVersion":"0.6.13","envdAccessToken":"token-copy-012345"}},)"
+                   R"({"error":{"code":429,"message":"no room for token-copy-012345"}},{},)"
+                   R"({"sandbox":{"sandboxID":"../other","envdVersion":"0.6.13"}}])")};
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    std::vector<e2b::forked> copies = co_await env.fork(4);
+    EXPECT_EQ(copies.size(), 4U);
+    EXPECT_TRUE(copies.at(0).ok());
+    EXPECT_EQ(copies.at(0).copy().id(), "icopy");
+    for (std::size_t i = 1; i < copies.size(); ++i) {
+      EXPECT_FALSE(copies.at(i).ok());
+      EXPECT_EQ(copies.at(i).failure()->code(), exec_errc::provider_failed);
+      EXPECT_THROW(copies.at(i).copy(), error);
+    }
+    EXPECT_NE(std::string(copies.at(1).failure()->what()).find("429"), std::string::npos);
+    co_await copies.at(0).copy().close();
+    co_await env.close();
+  });
+  EXPECT_EQ(service.count("DELETE", "/sandboxes/icopy"), 1U);
+}
+
+TEST(E2bRealDaemon, copies_that_were_made_for_a_cancelled_call_are_ended) {
+  scripted_service service;
+  asio::cancellation_signal stop;
+  service.instead["POST /sandboxes/iabc/fork"] = {[&](http_call& call, const boost::json::object&) {
+    stop.emit(asio::cancellation_type::terminal);
+    return scripted_service::json(
+        call, 201,
+        R"([{"sandbox":{"sandboxID":"ione","envdVersion":"0.6.13"}},{"sandbox":{"sandboxID":"itwo","envdVersion":"0.6.13"}}])");
+  }};
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    std::optional<error> failure;
+    const auto forks = [&]() -> awaitable<void> {
+      try {
+        co_await env.fork(2);
+      } catch (const error& reason) {
+        failure = reason;
+      }
+    };
+    co_await asio::co_spawn(executor, forks, asio::bind_cancellation_slot(stop.slot(), asio::use_awaitable));
+    EXPECT_TRUE(failure.has_value());
+    if (failure) {
+      EXPECT_EQ(failure->code(), exec_errc::cancelled) << failure->what();
+    }
+    co_await env.close();
+  });
+  EXPECT_GE(service.count("DELETE", "/sandboxes/ione"), 1U);
+  EXPECT_GE(service.count("DELETE", "/sandboxes/itwo"), 1U);
+  EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
+}
+
+TEST(E2bRealDaemon, lists_are_filtered_and_read_page_by_page) {
+  scripted_service service;
+  service.instead["GET /v2/sandboxes"] = {
+      answers(200, R"([{"sandboxID":"ione","state":"running"},{"sandboxID":"itwo","state":"running"}])", "X-Next-Token",
+              "a/b"),
+      answers(200, R"([{"sandboxID":"ithree","state":"running"},{"sandboxID":"ifour","state":"running"}])")};
+  service.instead["GET /snapshots"] = {answers(200, R"([{"snapshotID":"s:default","names":["team/s:default"]}])")};
+  service.instead["DELETE /templates/team%2Fs:default"] = {answers(204, "")};
+  service.run([&]() -> awaitable<void> {
+    e2b::account_options who;
+    who.api_key = secret_string("e2b_canary0123456789");
+    who.api_url = service.url();
+    const e2b::sandbox_list all(who, e2b::surroundings());
+    e2b::sandbox_filter filter;
+    filter.states = e2b::sandbox_states::running;
+    filter.max_count = 3;
+    const std::vector<e2b::sandbox_info> found = co_await all.all(filter);
+    EXPECT_EQ(found.size(), 3U);
+    const std::vector<e2b::snapshot_info> snapshots = co_await all.snapshots("iabc");
+    EXPECT_EQ(snapshots.size(), 1U);
+    EXPECT_EQ(snapshots.at(0).id(), "s:default");
+    EXPECT_EQ(snapshots.at(0).names(), std::vector<std::string>{"team/s:default"});
+    const bool is_gone = co_await all.delete_snapshot("nothing");
+    EXPECT_FALSE(is_gone);
+  });
+  EXPECT_EQ(service.count("GET", "/v2/sandboxes?state=running&limit=3"), 1U);
+  EXPECT_EQ(service.count("GET", "/v2/sandboxes?state=running&limit=3&nextToken=a%2Fb"), 1U);
+  EXPECT_EQ(service.count("GET", "/snapshots?limit=100&sandboxID=iabc"), 1U);
+  EXPECT_EQ(service.count("DELETE", "/templates/nothing"), 1U);
 }
 
 // ---- paused sandboxes ----------------------------------------------------------------------------------------------

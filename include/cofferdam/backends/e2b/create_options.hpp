@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/account_options.hpp>
+#include <cofferdam/backends/e2b/suspend_options.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 
 #include <boost/json/array.hpp>
@@ -34,6 +36,17 @@ class network_rules {
   /// False: each request to a port of the sandbox needs a token. True: no token is needed. Absent: the default of the
   /// service.
   std::optional<bool> allow_public_traffic;
+  /// The `Host` field that servers in the sandbox get; `${PORT}` in it is replaced. Empty: the default of the service.
+  /// It has an effect only at creation.
+  std::string mask_request_host;
+  /// HTTP fields that the service adds to the sandbox's requests to a host, or replaces in them: first the name of the
+  /// host, then the fields by name. The sandbox itself does not see them. They do not allow access to the host.
+  std::map<std::string, std::map<std::string, secret_string>> added_fields;
+
+  /// Returns the rules as a JSON object.
+  /// \param is_new  true for a new sandbox, false for a change of a sandbox's rules.
+  /// \throws error{exec_errc::invalid_argument} if a text is not UTF-8, because JSON cannot contain it.
+  boost::json::object fields(bool is_new) const;
 };
 
 /// Settings of a new sandbox. A value type.
@@ -59,6 +72,13 @@ class create_options {
   bool secure = true;
   /// Pauses the sandbox at the end of its lifetime, instead of ending it.
   bool auto_pause = false;
+  /// What such a pause stores.
+  stored_state auto_pause_stores = stored_state::memory_and_files;
+  /// Resumes a paused sandbox when a request for it arrives. It needs `auto_pause`, and a pause that stores the memory.
+  bool auto_resume = false;
+  /// Volumes of the account, and the absolute paths at which the sandbox has them: the path, then the name of the
+  /// volume.
+  std::map<std::string, std::string> volumes;
   /// Further members of the request's JSON object. They replace members of the same name.
   boost::json::object extra;
 
@@ -77,18 +97,30 @@ class create_options {
     if (!variables.empty()) result["envVars"] = texts(variables);
     if (allow_internet) result["allow_internet_access"] = *allow_internet;
     if (auto_pause) result["autoPause"] = true;
-    if (network) {
-      boost::json::object rules;
-      if (!network->allow_out.empty()) rules["allowOut"] = texts(network->allow_out);
-      if (!network->deny_out.empty()) rules["denyOut"] = texts(network->deny_out);
-      if (network->allow_public_traffic) rules["allowPublicTraffic"] = *network->allow_public_traffic;
-      result["network"] = std::move(rules);
+    if (auto_pause && auto_pause_stores == stored_state::files) result["autoPauseMemory"] = false;
+    if (auto_resume) {
+      boost::json::object resumes;
+      resumes["enabled"] = true;
+      result["autoResume"] = std::move(resumes);
+    }
+    if (network) result["network"] = network->fields(true);
+    if (!volumes.empty()) {
+      boost::json::array mounts;
+      for (const auto& [path, name] : volumes) {
+        boost::json::object mount;
+        mount["name"] = text(name);
+        mount["path"] = text(path);
+        mounts.push_back(std::move(mount));
+      }
+      result["volumeMounts"] = std::move(mounts);
     }
     for (const auto& [key, value] : extra) result[key] = value;
     return result;
   }
 
  private:
+  friend class network_rules;
+
   static boost::json::string text(const std::string& value) {
     if (!cofferdam::detail::is_valid_utf8(value))
       throw error(exec_errc::invalid_argument, "e2b: an option of the sandbox is not UTF-8; only UTF-8 can be sent");
@@ -105,5 +137,28 @@ class create_options {
     return array;
   }
 };
+
+inline boost::json::object network_rules::fields(bool is_new) const {
+  boost::json::object result;
+  if (!allow_out.empty()) result["allowOut"] = create_options::texts(allow_out);
+  if (!deny_out.empty()) result["denyOut"] = create_options::texts(deny_out);
+  if (is_new && allow_public_traffic) result["allowPublicTraffic"] = *allow_public_traffic;
+  if (is_new && !mask_request_host.empty()) result["maskRequestHost"] = create_options::text(mask_request_host);
+  boost::json::object rules;
+  for (const auto& [host, added] : added_fields) {
+    boost::json::object headers;
+    for (const auto& [name, value] : added)
+      headers[create_options::text(name)] = create_options::text(std::string(value.reveal()));
+    boost::json::object transform;
+    transform["headers"] = std::move(headers);
+    boost::json::object rule;
+    rule["transform"] = std::move(transform);
+    boost::json::array list;
+    list.push_back(std::move(rule));
+    rules[create_options::text(host)] = std::move(list);
+  }
+  if (!rules.empty()) result["rules"] = std::move(rules);
+  return result;
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b

@@ -123,6 +123,27 @@ class sandbox_info {
   std::int64_t disk_mib_ = 0;
 };
 
+/// A snapshot of a sandbox: a stored copy, from which sandboxes can be created.
+class snapshot_info {
+ public:
+  snapshot_info() = default;
+  /// Reads the fields of a response. If the object does not describe a snapshot, `id()` is empty.
+  explicit snapshot_info(const boost::json::object& fields) : id_(cofferdam::detail::text_at(fields, "snapshotID")) {
+    if (const boost::json::array* const names = cofferdam::detail::array_at(fields, "names"))
+      for (const boost::json::value& each : *names)
+        if (const boost::json::string* const text = each.if_string()) names_.emplace_back(text->data(), text->size());
+  }
+
+  /// Returns the id of the snapshot, for `from_template`.
+  const std::string& id() const noexcept { return id_; }
+  /// Returns the full names of the snapshot, with the name of the team and the version; none for an unnamed snapshot.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+
+ private:
+  std::string id_;
+  std::vector<std::string> names_;
+};
+
 /// The load of a sandbox at one moment.
 class sandbox_metrics {
  public:

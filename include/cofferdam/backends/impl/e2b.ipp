@@ -9,12 +9,14 @@
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/detail/suspension.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/sandbox_list.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
+#include <cofferdam/backends/e2b/suspend_options.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -22,19 +24,23 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
 #include <boost/json/object.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +48,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
@@ -72,18 +79,31 @@ COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_v
 
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
 
-COFFERDAM_DECL awaitable<void> environment::pause() {
-  return get()->home().run([inside = get()] { return detail::sandbox::pause(inside); });
+COFFERDAM_DECL awaitable<void> environment::pause(pause_options options) {
+  return get()->home().run([inside = get(), options] { return detail::suspension::pause(inside, options); });
 }
 
-COFFERDAM_DECL awaitable<void> environment::resume() {
-  return get()->home().run([inside = get()] { return detail::sandbox::resume(inside); });
+COFFERDAM_DECL awaitable<void> environment::resume(stored_state from) {
+  return get()->home().run([inside = get(), from] { return detail::suspension::resume(inside, from); });
 }
 
-COFFERDAM_DECL awaitable<std::string> environment::snapshot() {
-  return get()->home().run([inside = get()] {
+COFFERDAM_DECL awaitable<std::string> environment::snapshot(snapshot_options options) {
+  return get()->home().run(
+      [inside = get(), options = std::move(options)] { return detail::suspension::snapshot(inside, options); });
+}
+
+COFFERDAM_DECL awaitable<std::vector<forked>> environment::fork(std::size_t count) {
+  return get()->home().run([inside = get(), count] { return make_copies(inside, count); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::detach() {
+  return get()->home().run([inside = get()] { return detail::suspension::detach(inside); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::update_network(network_rules rules, std::optional<bool> allow_internet) {
+  return get()->home().run([inside = get(), rules = std::move(rules), allow_internet] {
     inside->require_open();
-    return inside->service()->snapshot(inside->id());
+    return inside->service()->update_network(inside->id(), rules, allow_internet);
   });
 }
 
@@ -91,10 +111,11 @@ COFFERDAM_DECL awaitable<void> environment::set_lifetime(std::chrono::millisecon
   return get()->home().run([inside = get(), time] { return detail::sandbox::set_lifetime(inside, time); });
 }
 
-COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> environment::metrics() {
-  return get()->home().run([inside = get()] {
+COFFERDAM_DECL awaitable<std::vector<sandbox_metrics>> environment::metrics(std::optional<std::int64_t> from,
+                                                                            std::optional<std::int64_t> to) {
+  return get()->home().run([inside = get(), from, to] {
     inside->require_open();
-    return inside->service()->metrics(inside->id());
+    return inside->service()->metrics(inside->id(), from, to);
   });
 }
 
@@ -111,6 +132,14 @@ COFFERDAM_DECL awaitable<std::vector<running_process>> environment::processes() 
 
 COFFERDAM_DECL awaitable<bool> environment::end_process(std::int64_t pid) {
   return get()->home().run([inside = get(), pid] { return kill_process(inside, pid); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::send_input(std::int64_t pid, bytes_view data) {
+  return get()->home().run([inside = get(), pid, data] { return write_input(inside, pid, data); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::end_input(std::int64_t pid) {
+  return get()->home().run([inside = get(), pid] { return close_input(inside, pid); });
 }
 
 COFFERDAM_DECL awaitable<process_follower> environment::follow(std::int64_t pid) {
@@ -182,6 +211,48 @@ COFFERDAM_DECL awaitable<bool> environment::kill_process(shared inside, std::int
   if (!answer.ok() && answer.failure()->code() == cofferdam::detail::connect_code::not_found) co_return false;
   inside->daemon()->require_ok(answer, doing);
   co_return true;
+}
+
+COFFERDAM_DECL awaitable<void> environment::write_input(shared inside, std::int64_t pid, bytes_view data) {
+  constexpr const char* doing = "write to a process";
+  constexpr std::size_t max_piece = std::size_t{512} * 1024;
+  co_await inside->until_running();
+  while (!data.empty()) {
+    const bytes_view piece = data.first(std::min(data.size(), max_piece));
+    boost::json::object input;
+    input["stdin"] = cofferdam::detail::json_text(cofferdam::detail::base64_encode(piece));
+    boost::json::object message = detail::envd::process_message(pid);
+    message["input"] = std::move(input);
+    cofferdam::detail::connect_answer answer =
+        co_await detail::envd::call(inside->daemon(), "/process.Process/SendInput", std::move(message), doing,
+                                    inside->daemon()->request_timeout(), false);
+    inside->daemon()->require_ok(answer, doing);
+    data = data.subspan(piece.size());
+  }
+}
+
+COFFERDAM_DECL awaitable<void> environment::close_input(shared inside, std::int64_t pid) {
+  constexpr const char* doing = "end the input of a process";
+  co_await inside->until_running();
+  if (!inside->daemon()->can().closes_input())
+    throw error(exec_errc::unsupported,
+                "e2b: the sandbox's daemon is older than 0.5.2 and cannot end an input; rebuild its template");
+  cofferdam::detail::connect_answer answer =
+      co_await detail::envd::call(inside->daemon(), "/process.Process/CloseStdin", detail::envd::process_message(pid),
+                                  doing, inside->daemon()->request_timeout(), true);
+  inside->daemon()->require_ok(answer, doing);
+}
+
+COFFERDAM_DECL awaitable<std::vector<forked>> environment::make_copies(shared inside, std::size_t count) {
+  const std::vector<detail::suspension::copy> copies = co_await detail::suspension::fork(inside, count);
+  std::vector<forked> result;
+  for (const detail::suspension::copy& each : copies) {
+    if (const error* const failure = std::get_if<error>(&each))
+      result.emplace_back(*failure);
+    else
+      result.emplace_back(environment(std::get<detail::suspension::pointer>(each)));
+  }
+  co_return result;
 }
 
 COFFERDAM_DECL awaitable<process_follower> environment::begin_following(shared inside, std::int64_t pid) {
@@ -284,8 +355,22 @@ COFFERDAM_DECL provider& provider::metadata(std::string key, std::string value) 
   return with([&](detail::sandbox_settings& to) { to.create.metadata[std::move(key)] = std::move(value); });
 }
 
-COFFERDAM_DECL provider& provider::auto_pause() {
-  return with([](detail::sandbox_settings& to) { to.create.auto_pause = true; });
+COFFERDAM_DECL provider& provider::auto_pause(stored_state stored) {
+  return with([stored](detail::sandbox_settings& to) {
+    to.create.auto_pause = true;
+    to.create.auto_pause_stores = stored;
+  });
+}
+
+COFFERDAM_DECL provider& provider::auto_resume() {
+  return with([](detail::sandbox_settings& to) { to.create.auto_resume = true; });
+}
+
+COFFERDAM_DECL provider& provider::volume(std::string name, std::string path) {
+  if (!path.starts_with('/'))
+    throw error(exec_errc::invalid_argument,
+                "e2b: the path of a volume, \"" + one_line(path, 200) + "\", must be absolute");
+  return with([&](detail::sandbox_settings& to) { to.create.volumes[std::move(path)] = std::move(name); });
 }
 
 COFFERDAM_DECL provider& provider::variable(std::string name, std::string value) {

@@ -104,6 +104,13 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   /// Returns true if a command runs, or has left processes running.
   bool is_busy() const { return !living().empty() || !background().empty(); }
 
+  /// Returns true if a command runs. Commands that have ended, and have left processes running, do not count.
+  bool has_unfinished() const {
+    for (const std::shared_ptr<running_command>& each : living())
+      if (!each->finished()) return true;
+    return false;
+  }
+
   /// Returns the commands that have ended, but left processes running, oldest first.
   virtual std::vector<background_command> background() const { return {}; }
 

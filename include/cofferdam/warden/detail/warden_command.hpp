@@ -55,12 +55,18 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
-/// Output that arrives in frames. At most 256 KiB (the window) of it are sent and not read yet; then the warden waits.
+/// Output that arrives in frames.
 class framed_output final : public buffered_output {
  public:
+  /// \param window  the maximum number of bytes that are sent and not read yet; then the warden waits.
   framed_output(const asio::any_io_executor& executor, std::shared_ptr<frame_sink> sink, std::uint32_t job,
-                std::uint8_t stream)
-      : buffered_output(executor), sink_(std::move(sink)), job_(job), stream_(stream) {}
+                std::uint8_t stream, std::uint32_t window)
+      : buffered_output(executor),
+        sink_(std::move(sink)),
+        job_(job),
+        stream_(stream),
+        credit_(window),
+        piece_(std::max<std::size_t>(window / 4, 1)) {}
 
   void arrived(bytes_view piece) {
     credit_ -= std::min(credit_, piece.size());
@@ -72,7 +78,8 @@ class framed_output final : public buffered_output {
  private:
   void on_taken(std::size_t count) noexcept override { taken_ += count; }
   void on_wait() override {
-    if (taken_ == 0) return;
+    // While the reader waits, the rest of the window is credit, so that the warden can go on without this frame.
+    if (taken_ < piece_) return;
     wire::frame_writer frame(wire::frame_type::credit, job_);
     sink_->send(frame.number(stream_).number(static_cast<std::uint32_t>(taken_)).take());
     credit_ += taken_;
@@ -82,7 +89,8 @@ class framed_output final : public buffered_output {
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t job_;
   std::uint8_t stream_;
-  std::size_t credit_ = wire::spawn_order().window;
+  std::size_t credit_;
+  std::size_t piece_;      // the smallest credit that is returned to the warden
   std::size_t taken_ = 0;  // bytes that were read but not yet returned to the warden as credit
 };
 
@@ -150,11 +158,12 @@ class basic_warden_command final : public command_transport {
   void connect_to(command_pipes& pipes) { command_.connect_pipes(executor_, pipes); }
 
   /// Makes the command's input and output streams from frames.
-  void connect_frames(bool has_input) {
+  /// \param window  see `framed_output`.
+  void connect_frames(bool has_input, std::uint32_t window) {
     auto in = std::make_unique<framed_input>(sink_, job_, has_input);
-    auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1});
+    auto out = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{1}, window);
     std::unique_ptr<framed_output> err;  // a terminal has only one output
-    if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2});
+    if (!limits().terminal) err = std::make_unique<framed_output>(executor_, sink_, job_, std::uint8_t{2}, window);
     framed_in_ = in.get();
     framed_out_[0] = out.get();
     framed_out_[1] = err.get();

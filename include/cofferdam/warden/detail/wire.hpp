@@ -47,6 +47,9 @@ enum class frame_type : std::uint8_t {
   resize = 0x08,     ///< u16 rows, u16 columns of the terminal
   ping = 0x09,       ///< at most 64 bytes, which `pong` returns; renews the lease
   kill_all = 0x0a,   ///< job 0, no payload; sends SIGKILL to all processes of every job
+  /// Job 0, no payload. The processes that commands with spawn_keep have left running continue without the warden. The
+  /// warden ends everything else, and exits.
+  release = 0x0b,
 
   // File operations. Paths are beneath the root of `configure`. The job is the number of the request. Requests are
   // executed one after another, and answered in this order, each by one `reply` with its number. `reply_data` frames

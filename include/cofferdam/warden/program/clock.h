@@ -59,6 +59,41 @@ void warden::pass_time() {
   if (orphans_at_ <= now) sweep_orphans();
 }
 
+/// Returns true if there is a supervisor for which the warden must wait before it exits.
+bool warden::has_supervisors() const {
+  for (u32 i = 0; i < supervisors_end_; ++i)
+    if (supervisors_[i].pid != 0 && !supervisors_[i].released) return true;
+  return false;
+}
+
+/// Gives up the processes that commands with spawn_keep have left running: their supervisors leave the warden, and
+/// discard their output from now on. Ends everything else.
+void warden::release_kept() {
+  for (u32 i = 0; i < jobs_end_; ++i) {
+    job& one = jobs_[i];
+    const bool is_kept = one.used && one.exited && one.supervisor >= 0 && (one.flags & wire::spawn_keep) != 0;
+    if (!is_kept || one.reason != wire::exit_reason::none || one.answer_by != never) continue;
+    supervisor_link& by = supervisors_[one.supervisor];
+    kernel(__NR_kill, by.pid, sig_cont);  // the guest may have suspended the supervisor
+    order what{};
+    what.kind = order_kind::release;
+    int fds[2];
+    size_t count = 0;
+    for (const int fd : {one.out.fd, one.err.fd})
+      if (fd >= 0) fds[count++] = fd;
+    if (send_message(by.orders, &what, sizeof what, nullptr, 0, fds, count) < 0) continue;  // ended with the others
+    drop(by.orders);
+    by.job = -1;
+    by.dying = by.released = true;
+    drop(one.out.fd);
+    drop(one.err.fd);
+    close_input(one);
+    one.used = false;
+    --busy_count_;
+  }
+  kill_everything(false);
+}
+
 /// Ends all commands: after the end of the stream, the end of the lease, or a protocol error. The warden exits when no
 /// process is left.
 void warden::kill_everything(bool by_lease) {

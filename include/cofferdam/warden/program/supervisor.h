@@ -16,10 +16,10 @@ namespace wire = cofferdam::detail::wire;
 
 // ---- messages between the warden and a supervisor ----------------------------------------------------------------
 
-enum class order_kind : u32 { job = 1, signal = 2, kill = 3 };
+enum class order_kind : u32 { job = 1, signal = 2, kill = 3, release = 4 };
 
 /// A message from the warden to a supervisor. For `job`, the payload of the `spawn` frame follows, in the message or in
-/// a file in memory.
+/// a file in memory. The message for `release` has the descriptors of the command's output, at most two.
 struct order {
   order_kind kind;
   u32 size;    ///< job: the size of the payload
@@ -219,7 +219,7 @@ class supervisor {
       kill_tree();
       end_process(0);
     }
-    // Only the message for a job carries descriptors, so the message was one for a job.
+    // Only the messages for a job and for a release carry descriptors, and the latter has too few for this failure.
     if (got == -EPROTO) return fail(wire::fail_stage::descriptors, -EMFILE);
     order what{};
     if (got >= static_cast<long>(sizeof what)) memcpy(&what, message_, sizeof what);
@@ -229,8 +229,29 @@ class supervisor {
         break;
       case order_kind::signal: signal(what); break;
       case order_kind::kill: kill_tree(); break;
+      case order_kind::release: outlive(fds, fd_count);
     }
     for (size_t i = 0; i < fd_count; ++i) close_fd(fds[i]);
+  }
+
+  /// Leaves the warden, which exits. Waits until the processes of the command have ended, and discards their output
+  /// meanwhile: without a reader, writing would kill them.
+  [[noreturn]] void outlive(const int* outputs, size_t count) {
+    close_fd(orders_);
+    poll_entry ready[3] = {{signals_, poll_in, 0}, {-1, poll_in, 0}, {-1, poll_in, 0}};
+    for (size_t i = 0; i < count && i < 2; ++i) ready[i + 1].fd = outputs[i];
+    reap();
+    while (busy_) {
+      kernel(__NR_ppoll, address(ready), 3, 0, 0, 8);
+      for (size_t i = 1; i <= 2; ++i) {
+        if (ready[i].happened == 0) continue;
+        const long got = read_fd(ready[i].fd, message_, sizeof message_);
+        if (got <= 0 && got != -EAGAIN) ready[i].fd = -1;
+      }
+      if (ready[0].happened != 0) drain_signals();
+      reap();
+    }
+    end_process(0);
   }
 
   void start(const order& what, const u8* payload, size_t size, const int* fds, size_t fd_count) {

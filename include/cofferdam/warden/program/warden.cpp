@@ -124,7 +124,7 @@ void warden::loop() {
     if (out_begin_ != out_end_ && !out_waits_) continue;
     // The warden waits until its own processes have ended. Otherwise these processes would become orphans, and the
     // sandbox's first process would have to reap them.
-    if (closing_ && busy_count_ == 0 && supervisors_end_ == 0 && worker_pid_ == 0) end_process(0);
+    if (closing_ && busy_count_ == 0 && worker_pid_ == 0 && !has_supervisors()) end_process(0);
     const u64 next = next_time();
     const u64 now = now_us();
     i64 wait = -1;

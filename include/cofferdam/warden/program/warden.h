@@ -29,6 +29,7 @@ struct supervisor_link {
   i32 job = -1;            ///< the index of the supervisor's job; -1 if the supervisor is idle
   u8 stopped = 0;          ///< the number of times that a signal has suspended it
   bool dying = false;      ///< it was dismissed, and will exit
+  bool released = false;   ///< it and its processes continue when the warden exits
   bool unfit = false;      ///< it could not start a command, and must be replaced
   bool condemned = false;  ///< it was sent SIGKILL, and the warden kills its processes
 };
@@ -203,6 +204,8 @@ class warden {
   u64 next_time();
   void pass_time();
   void kill_everything(bool by_lease);
+  void release_kept();
+  bool has_supervisors() const;
   void find_oom_counter();
   u32 oom_kills();
 

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
@@ -83,6 +84,7 @@ type wish struct {
 	Timeout    float64           `json:"timeout"`
 	Metadata   map[string]string `json:"metadata"`
 	EnvVars    map[string]string `json:"envVars"`
+	Count      int               `json:"count"`
 }
 
 func (d *daemon) api(w http.ResponseWriter, r *http.Request) {
@@ -117,6 +119,16 @@ func (d *daemon) api(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *daemon) create(w http.ResponseWriter, asked wish) {
+	if asked.Timeout <= 0 {
+		asked.Timeout = 300
+	}
+	box := d.added(asked)
+	box.live(asked.Timeout)
+	reply(w, 201, box.described())
+}
+
+// added makes a sandbox, whose lifetime is not set yet.
+func (d *daemon) added(asked wish) *sandbox {
 	box := &sandbox{
 		daemon: d, id: "i" + randomText(), token: randomText() + randomText(), template: asked.TemplateID,
 		metadata: asked.Metadata, variables: asked.EnvVars, startedAt: time.Now(), cut: make(chan struct{}),
@@ -124,18 +136,13 @@ func (d *daemon) create(w http.ResponseWriter, asked wish) {
 	}
 	box.home = filepath.Join(d.folder, box.id)
 	if err := os.MkdirAll(box.home, 0o755); err != nil {
-		refuse(w, 500, err.Error())
-		return
+		log.Fatal(err)
 	}
 	os.Chown(box.home, number(d.usual.Uid), number(d.usual.Gid))
-	if asked.Timeout <= 0 {
-		asked.Timeout = 300
-	}
 	d.mutex.Lock()
 	d.running[box.id] = box
 	d.mutex.Unlock()
-	box.live(asked.Timeout)
-	reply(w, 201, box.described())
+	return box
 }
 
 func (d *daemon) list(w http.ResponseWriter) {
@@ -206,6 +213,18 @@ func (box *sandbox) api(w http.ResponseWriter, method, word string, asked wish) 
 			return
 		}
 		w.WriteHeader(204)
+	case "POST fork":
+		all := []map[string]any{}
+		for i := 0; i == 0 || i < asked.Count; i++ {
+			copied := box.daemon.added(wish{TemplateID: box.template, Metadata: box.metadata, EnvVars: box.variables})
+			if output, err := exec.Command("cp", "-a", box.home+"/.", copied.home).CombinedOutput(); err != nil {
+				refuse(w, 500, string(output))
+				return
+			}
+			copied.live(asked.Timeout)
+			all = append(all, map[string]any{"sandbox": copied.described()})
+		}
+		reply(w, 201, all)
 	default:
 		refuse(w, 404, "validation error: no matching operation was found")
 	}

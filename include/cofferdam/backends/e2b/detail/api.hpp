@@ -6,8 +6,10 @@
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
+#include <cofferdam/backends/e2b/sandbox_filter.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/signed_url.hpp>
+#include <cofferdam/backends/e2b/suspend_options.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
@@ -33,6 +35,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +43,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
@@ -235,11 +239,14 @@ class api {
 
   /// Connects to a sandbox. If the sandbox is paused, it is resumed. The sandbox's remaining lifetime becomes at least
   /// `seconds`.
-  awaitable<sandbox_info> connect(std::string id, std::int64_t seconds) {
+  /// \param stored  `files` starts a paused sandbox anew from its disk, even if its memory was stored.
+  awaitable<sandbox_info> connect(std::string id, std::int64_t seconds,
+                                  stored_state stored = stored_state::memory_and_files) {
     constexpr const char* doing = "connect to the sandbox";
     check_sandbox_id(id);
     boost::json::object body;
     body["timeout"] = seconds;
+    if (stored == stored_state::files) body["memory"] = false;
     const dialect chosen = who_.options().api_dialect;
     std::vector<int> fine;
     if (chosen == dialect::automatic) fine = {400, 404, 405, 410};
@@ -264,10 +271,12 @@ class api {
 
   /// Pauses a sandbox.
   /// \return  false if the sandbox is already paused.
-  awaitable<bool> pause(std::string id) {
+  awaitable<bool> pause(std::string id, pause_options options) {
     check_sandbox_id(id);
     static const std::vector<int> fine{409};
     boost::json::object body;
+    if (options.stored == stored_state::files) body["memory"] = false;
+    if (options.strict) body["requireHealthyGuest"] = true;
     http_response answer =
         co_await ask("POST", "/sandboxes/" + id + "/pause", std::move(body), "pause the sandbox", fine);
     co_return answer.status() != 409;
@@ -304,11 +313,53 @@ class api {
     co_return presence::unknown;
   }
 
-  awaitable<std::vector<sandbox_metrics>> metrics(std::string id) {
+  /// Replaces the rules for the outgoing connections of a sandbox.
+  awaitable<void> update_network(std::string id, network_rules rules, std::optional<bool> allow_internet) {
+    check_sandbox_id(id);
+    boost::json::object body = rules.fields(false);
+    if (allow_internet) body["allow_internet_access"] = *allow_internet;
+    co_await ask("PUT", "/sandboxes/" + id + "/network", std::move(body), "change the network rules of the sandbox",
+                 std::vector<int>());
+  }
+
+  /// Creates copies of a sandbox.
+  /// \return  for each copy, the information about it, or the reason why it was not started.
+  awaitable<std::vector<std::variant<sandbox_info, error>>> fork(std::string id, std::size_t count,
+                                                                 std::int64_t seconds) {
+    check_sandbox_id(id);
+    constexpr const char* doing = "copy the sandbox";
+    boost::json::object body;
+    body["timeout"] = seconds;
+    body["count"] = count;
+    http_response answer =
+        co_await ask("POST", "/sandboxes/" + id + "/fork", std::move(body), doing, std::vector<int>());
+    std::vector<std::variant<sandbox_info, error>> copies;
+    for (const boost::json::object& each : objects_of(answer, doing)) {
+      const boost::json::object* const made = cofferdam::detail::object_at(each, "sandbox");
+      const boost::json::object* const failure = cofferdam::detail::object_at(each, "error");
+      const sandbox_info info = made != nullptr ? sandbox_info(*made) : sandbox_info();
+      if (is_sandbox_id(info.id())) {
+        copies.emplace_back(info);
+        continue;
+      }
+      const std::string said(failure != nullptr ? cofferdam::detail::text_at(*failure, "message") : std::string_view());
+      const std::int64_t code = failure != nullptr ? cofferdam::detail::number_at(*failure, "code").value_or(500) : 500;
+      copies.emplace_back(
+          refused_error(doing, code >= 100 && code < 600 ? static_cast<int>(code) : 500, redact_.clean(said)));
+    }
+    co_return copies;
+  }
+
+  /// Returns measurements of a sandbox's load.
+  /// \param from, to  the time range, in seconds since 1970; absent: the default of the service.
+  awaitable<std::vector<sandbox_metrics>> metrics(std::string id, std::optional<std::int64_t> from,
+                                                  std::optional<std::int64_t> to) {
     check_sandbox_id(id);
     constexpr const char* doing = "read the sandbox's metrics";
-    http_response answer =
-        co_await ask("GET", "/sandboxes/" + id + "/metrics", std::nullopt, doing, std::vector<int>());
+    std::string path = "/sandboxes/" + id + "/metrics";
+    if (from) path += "?start=" + std::to_string(*from);
+    if (to) path += (from ? "&end=" : "?end=") + std::to_string(*to);
+    http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
     std::vector<sandbox_metrics> result;
     for (const boost::json::object& each : objects_of(answer, doing)) result.emplace_back(each);
     co_return result;
@@ -330,10 +381,12 @@ class api {
     co_return log_lines;
   }
 
-  awaitable<std::string> snapshot(std::string id) {
+  awaitable<std::string> snapshot(std::string id, snapshot_options options) {
     check_sandbox_id(id);
     constexpr const char* doing = "take a snapshot of the sandbox";
     boost::json::object body;
+    if (!options.name.empty()) body["name"] = cofferdam::detail::json_text(options.name);
+    if (options.stored == stored_state::files) body["memory"] = false;
     http_response answer =
         co_await ask("POST", "/sandboxes/" + id + "/snapshots", std::move(body), doing, std::vector<int>());
     const boost::json::object response = object_of(answer, doing);
@@ -344,28 +397,51 @@ class api {
     co_return name;
   }
 
-  /// Returns all sandboxes of the account, or only those with certain metadata. The service sends them in several
-  /// pages.
-  /// \param metadata  `key=value`, of characters that need no percent-encoding. Empty means all sandboxes.
-  awaitable<std::vector<sandbox_info>> list(std::string metadata) {
+  /// Returns the snapshots of the account.
+  /// \param id  the id of a sandbox, for the snapshots of this sandbox only; empty for all.
+  awaitable<std::vector<snapshot_info>> snapshots(std::string id) {
+    constexpr const char* doing = "list the snapshots";
+    std::string query = "limit=100";
+    if (!id.empty()) {
+      check_sandbox_id(id);
+      query += "&sandboxID=" + id;
+    }
+    std::vector<snapshot_info> found;
+    const auto takes = [&found](const boost::json::object& each) {
+      found.emplace_back(each);
+      return true;
+    };
+    co_await pages("/snapshots?" + query, doing, takes);
+    co_return found;
+  }
+
+  /// Deletes a snapshot.
+  /// \return  false if there is no such snapshot.
+  awaitable<bool> delete_snapshot(std::string id) {
+    static const std::vector<int> fine{404};
+    http_response answer = co_await ask("DELETE", "/templates/" + cofferdam::detail::percent_encoded(id), std::nullopt,
+                                        "delete the snapshot", fine);
+    co_return answer.status() != 404;
+  }
+
+  /// Returns the sandboxes of the account that a filter selects.
+  awaitable<std::vector<sandbox_info>> list(sandbox_filter filter) {
     constexpr const char* doing = "list the sandboxes";
     std::vector<sandbox_info> sandboxes;
-    std::string next;
-    for (int page = 0; page < max_pages; ++page) {
-      std::string path = "/v2/sandboxes?state=running,paused&limit=100";
-      if (!metadata.empty()) path += "&metadata=" + cofferdam::detail::percent_encoded(metadata);
-      if (!next.empty()) path += "&nextToken=" + cofferdam::detail::percent_encoded(next);
-      http_response answer = co_await ask("GET", std::move(path), std::nullopt, doing, std::vector<int>());
-      for (const boost::json::object& each : objects_of(answer, doing)) sandboxes.emplace_back(each);
-      next = std::string(answer.field("X-Next-Token").value_or(std::string_view()));
-      if (next.empty()) break;
-    }
+    const auto takes = [&sandboxes, &filter](const boost::json::object& each) {
+      if (sandboxes.size() < filter.max_count) sandboxes.emplace_back(each);
+      return sandboxes.size() < filter.max_count;
+    };
+    const std::size_t page = std::clamp<std::size_t>(filter.max_count, 1, 100);
+    co_await pages("/v2/sandboxes?" + filter.query() + "&limit=" + std::to_string(page), doing, takes);
     co_return sandboxes;
   }
 
   /// Ends a sandbox that a failed call of `create` may have left running.
   awaitable<void> end_strays(std::string tag) {
-    std::vector<sandbox_info> left = co_await list("cofferdam=" + tag);
+    sandbox_filter filter;
+    filter.metadata["cofferdam"] = tag;
+    std::vector<sandbox_info> left = co_await list(std::move(filter));
     for (const sandbox_info& info : left) {
       const auto found = info.metadata().find("cofferdam");
       if (found == info.metadata().end() || found->second != tag) continue;  // some services ignore the filter
@@ -388,6 +464,23 @@ class api {
     const auto says = [&](std::string_view words) { return message.find(words) != std::string::npos; };
     if (status == 404) return !says("andbox") && !says("emplate") && !says("tag '");
     return status == 400 && (says("method not allowed") || says("no matching operation"));
+  }
+
+  /// Reads a list that the service sends in several pages.
+  /// \param path   the request's path, with a query.
+  /// \param takes  gets each JSON object, and returns false after the last one that is needed. The caller keeps it
+  ///               until the awaitable completes.
+  template <class Takes>
+  awaitable<void> pages(std::string path, const char* doing, const Takes& takes) {
+    std::string next;
+    for (int page = 0; page < max_pages; ++page) {
+      http_response answer = co_await ask("GET", path + next, std::nullopt, doing, std::vector<int>());
+      for (const boost::json::object& each : objects_of(answer, doing))
+        if (!takes(each)) co_return;
+      const std::string_view token = answer.field("X-Next-Token").value_or(std::string_view());
+      if (token.empty()) co_return;
+      next = "&nextToken=" + cofferdam::detail::percent_encoded(token);
+    }
   }
 
   [[noreturn]] void refuse(const http_response& answer, const char* doing) const {

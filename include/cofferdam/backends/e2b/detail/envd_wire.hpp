@@ -117,10 +117,10 @@ class envd_wire {
                      asio::bind_cancellation_slot(self->stop.slot(), std::move(ended)));
     }
 
-    /// Reads the messages of the stream, each when the one before it was read by `read`.
+    /// Reads the messages of the stream. Waits while more than `max_left` bytes were not read by `read`.
     static awaitable<void> take_events(std::shared_ptr<state> self) {
       while (!self->closed) {
-        if (self->taken < self->left.size()) {
+        if (self->left.size() - self->taken > max_left) {
           const auto woken = co_await self->changed.wait();
           if (woken == cofferdam::detail::wait_result::cancelled) co_return;
           continue;
@@ -132,13 +132,24 @@ class envd_wire {
         if (event.what == process_event::kind::start) {
           self->pid = event.pid;
         } else if (event.what == process_event::kind::out) {
-          self->left = std::move(event.data);
-          self->taken = 0;
+          self->arrived(std::move(event.data));
         } else if (event.what == process_event::kind::err) {
           self->said.append(as_text(event.data).substr(0, max_said - std::min(max_said, self->said.size())));
         }
         self->changed.notify();
       }
+    }
+
+    void arrived(bytes piece) {
+      if (left.empty()) {
+        left = std::move(piece);
+        return;
+      }
+      if (taken >= max_left) {
+        left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(taken));
+        taken = 0;
+      }
+      left.insert(left.end(), piece.begin(), piece.end());
     }
 
     static awaitable<std::size_t> read(std::shared_ptr<state> self, std::span<std::byte> into) {
@@ -150,7 +161,11 @@ class envd_wire {
       const std::size_t count = std::min(into.size(), self->left.size() - self->taken);
       std::copy_n(self->left.begin() + static_cast<std::ptrdiff_t>(self->taken), count, into.begin());
       self->taken += count;
-      if (self->taken == self->left.size()) self->changed.notify();
+      if (self->taken == self->left.size()) {
+        self->left.clear();
+        self->taken = 0;
+      }
+      self->changed.notify();
       co_return count;
     }
 
@@ -201,6 +216,7 @@ class envd_wire {
     }
 
     static constexpr std::size_t max_said = 4096;
+    static constexpr std::size_t max_left = std::size_t{256} * 1024;
     /// More than a frame of the warden, because each piece is a call of its own.
     static constexpr std::size_t max_piece = std::size_t{1024} * 1024;
 

@@ -74,19 +74,30 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
  public:
   using clock = std::chrono::steady_clock;
 
+  /// Opens an environment in a sandbox.
   static awaitable<std::shared_ptr<sandbox>> open(asio::any_io_executor executor,
                                                   std::shared_ptr<const sandbox_settings> settings) {
     surroundings around = settings->around.value_or(surroundings());
     if (!settings->around) around = surroundings::of_this_process();
     auto service = std::make_shared<api>(executor, account::resolve(settings->who, around));
     auto result = std::make_shared<sandbox>(std::move(executor), std::move(service), std::move(settings));
-    const auto makes = [&result]() -> awaitable<void> {
-      co_await result->obtain();
-      co_await result->prepare();
-    };
-    const auto discards = [&result] { return result->discard(); };
-    co_await cofferdam::detail::with_cleanup_after_failure(makes, discards);
+    co_await open(result, nullptr);
     co_return result;
+  }
+
+  /// Opens an environment in a sandbox.
+  /// \param made  a sandbox that was created for this environment; null to obtain one. The caller keeps it until the
+  ///              awaitable completes.
+  static awaitable<void> open(std::shared_ptr<sandbox> self, const sandbox_info* made) {
+    const auto makes = [self, made]() -> awaitable<void> {
+      if (made == nullptr)
+        co_await self->obtain();
+      else
+        self->take(*made);
+      co_await self->prepare();
+    };
+    const auto discards = [self] { return self->discard(); };
+    co_await cofferdam::detail::with_cleanup_after_failure(makes, discards);
   }
 
   sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
@@ -157,39 +168,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   // ---- lifetime ----
 
-  static awaitable<void> pause(std::shared_ptr<sandbox> self) {
-    self->require_open();
-    if (self->is_busy())
-      throw error(exec_errc::unsupported, "e2b: a pause would cut off the output of running commands; end them first");
-    self->paused_ = true;
-    self->prolongs_.cancel();
-    std::exception_ptr failure;
-    try {
-      co_await self->service_->pause(self->id());
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    if (!failure) {
-      self->drop_warden("e2b: the sandbox was paused");
-      co_return;
-    }
-    self->paused_ = false;
-    self->changed_.notify();
-    std::rethrow_exception(failure);
-  }
-
-  static awaitable<void> resume(std::shared_ptr<sandbox> self) {
-    self->require_open();
-    const clock::time_point now = clock::now();
-    sandbox_info info = co_await self->service_->connect(self->id(), self->settings_->create.seconds());
-    self->service_->hide(info);
-    self->daemon_->renew(info);
-    self->end_at_ = now + self->life();
-    self->paused_ = false;
-    self->changed_.notify();
-    self->watch_life();
-  }
-
   static awaitable<void> set_lifetime(std::shared_ptr<sandbox> self, std::chrono::milliseconds time) {
     self->require_open();
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(time);
@@ -254,6 +232,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
  private:
+  friend class suspension;
+
   template <class Result, class Operation>
   static awaitable<Result> on_files(std::shared_ptr<sandbox> self, Operation operation) {
     co_await self->until_running();
@@ -275,7 +255,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   // ---- the warden ----
 
   command_session& session(bool by_warden) { return by_warden ? warden_->session() : session_; }
-  bool is_busy() const { return session_.is_busy() || (warden_ && warden_->is_busy()); }
+  bool is_busy() const { return session_.is_busy() || (warden_ && warden_->session().is_busy()); }
 
   /// Returns true if a warden starts the commands. If the session of the last one is lost, starts another one.
   static awaitable<bool> has_warden(std::shared_ptr<sandbox> self) {
@@ -329,10 +309,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     sandbox& of_;
   };
 
-  void drop_warden(const char* why) {
-    if (warden_) warden_->lose(error(exec_errc::provider_lost, why));
-  }
-
   static awaitable<void> end_commands(std::shared_ptr<sandbox> self) {
     co_await self->session_.close();
     if (self->warden_ && self->warden_->is_open()) co_await self->warden_->session().close();
@@ -364,6 +340,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
     service_->hide(info_);
     end_at_ = now + life();
+  }
+
+  /// Uses a sandbox that was created for this environment.
+  void take(const sandbox_info& made) {
+    info_ = made;
+    is_ours_ = true;
+    service_->hide(info_);
+    end_at_ = clock::now() + life();
   }
 
   awaitable<void> create() {

@@ -47,6 +47,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
     settings_.root = std::move(root);
     settings_.uid = user.uid;
     settings_.gid = user.gid;
+    settings_.output_window = output_window;
     settings_.lease = lease;
     settings_.heartbeat = beat;
     settings_.greeting_timeout = daemon_->request_timeout();
@@ -84,13 +85,14 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
 
   /// Returns true if there is a session that is not lost.
   bool is_open() const noexcept { return !session_.is_lost(); }
-  bool is_busy() const { return session_.is_busy(); }
   /// Returns the process id of the warden's shell at the daemon; 0 if there is none.
   std::int64_t pid() const noexcept { return is_open() ? pid_ : 0; }
 
   command_session& session() noexcept { return session_; }
   const std::shared_ptr<session_files>& files() const noexcept { return files_; }
 
+  /// Ends the warden, but not the processes that commands have left running (`background_policy::keep`).
+  awaitable<void> release(error reason) { return session_.release(std::move(reason), release_time); }
   void lose(const error& reason) noexcept { session_.lose(reason); }
   void abandon() noexcept { session_.abandon(); }
 
@@ -131,13 +133,17 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
                                             std::to_string(lease.count()) + " ms, so its commands have ended"));
   }
 
+  /// Larger than usual, because each piece of credit for more output is an HTTP request to the service.
+  static constexpr std::uint32_t output_window = 2 * 1024 * 1024;
+  /// The maximum time that a released warden has to end.
+  static constexpr std::chrono::milliseconds release_time{std::chrono::seconds(2)};
   /// The time between two pings.
   static constexpr std::chrono::milliseconds beat = lease / cofferdam::detail::warden_silence::in_lease;
 
   std::shared_ptr<envd> daemon_;
   isolation_report isolation_;
   warden_settings settings_;
-  command_session session_;
+  warden_session session_;
   std::shared_ptr<session_files> files_;
   std::int64_t pid_ = 0;
   cofferdam::detail::warden_silence silence_;

@@ -97,14 +97,17 @@ class endpoint {
   bool tls_ = true;
 };
 
-/// Checks that the id of a sandbox has 1 to 100 letters, digits, `-` and `_`. Other characters are not allowed, because
-/// the id becomes a part of a host name and of a path.
-/// \throws error{exec_errc::invalid_argument} for any other id.
-inline void check_sandbox_id(std::string_view id) {
-  const bool fine = !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
+/// Returns true if the id of a sandbox has 1 to 100 letters, digits, `-` and `_`. Other characters are not allowed,
+/// because the id becomes a part of a host name and of a path.
+inline bool is_sandbox_id(std::string_view id) {
+  return !id.empty() && id.size() <= 100 && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
   });
-  if (!fine)
+}
+
+/// \throws error{exec_errc::invalid_argument} for an id that is not valid.
+inline void check_sandbox_id(std::string_view id) {
+  if (!is_sandbox_id(id))
     throw error(exec_errc::invalid_argument, "e2b: \"" + one_line(id, 100) + "\" is not a valid id of a sandbox");
 }
 

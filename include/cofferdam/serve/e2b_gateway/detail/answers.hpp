@@ -73,6 +73,7 @@ inline cofferdam::detail::connect_code connect_code_of(const error& failure) noe
     case exec_errc::invalid_argument:
     case exec_errc::not_a_file:
     case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
+    case exec_errc::busy:
     case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
     case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
     case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
