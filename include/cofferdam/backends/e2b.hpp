@@ -225,7 +225,7 @@ class environment {
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 
-/// One copy that `environment::fork` was asked for: an environment in it, or the reason why it was not created.
+/// One result of `environment::fork`: an environment in a copy of the sandbox, or the reason why there is no copy.
 class forked {
  public:
   /// Makes an object for a copy.

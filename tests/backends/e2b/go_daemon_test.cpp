@@ -4,6 +4,8 @@
 // Tests the E2B backend with go_daemon, a stand-in for E2B's API and daemon that starts processes as the real daemon
 // does. The tests see the processes of the sandbox from outside, in the process table of this machine.
 
+#include "backends/e2b/go_daemon.hpp"
+
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/files/upload.hpp>
 
@@ -56,55 +58,6 @@ const std::string tree =
 
 /// The number of processes that `tree` starts.
 constexpr std::size_t tree_size = 4;
-
-/// Returns the path of the stand-in's program, which is built once.
-const std::string& daemon_program() {
-  static const cofferdam_test::temporary_folder folder;
-  static const std::string program = cofferdam_test::build_go_program(
-      cofferdam_test::source_path("tests/backends/e2b/go_daemon"), folder.path().string());
-  return program;
-}
-
-/// A running stand-in, with a folder of its own for the homes of its sandboxes.
-class go_daemon {
- public:
-  explicit go_daemon(std::vector<std::string> options = {})
-      : program_(daemon_program(), with_homes(std::move(options))) {}
-
-  std::string url() const { return program_.url(); }
-  pid_t pid() const { return program_.pid(); }
-  std::string tcp_address() const { return "tcp://127.0.0.1:" + std::to_string(program_.port()); }
-
- private:
-  std::vector<std::string> with_homes(std::vector<std::string> options) const {
-    // Any user of the sandbox may enter the homes.
-    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
-    options.insert(options.begin(), {"-folder", folder_.make_folder("homes").string()});
-    return options;
-  }
-
-  cofferdam_test::temporary_folder folder_;
-  cofferdam_test::go_program program_;
-};
-
-e2b::provider provider_at(const std::string& url, command_transport how) {
-  return e2b::from_template("base")
-      .variables_from(e2b::surroundings())
-      .api_key("e2b_0123456789")
-      .api_url(url)
-      .sandbox_url(url)
-      .by(how);
-}
-
-awaitable<error> failure_of(std::function<awaitable<void>()> call) {
-  std::optional<error> failure;
-  try {
-    co_await call();
-  } catch (const error& reason) {
-    failure = reason;
-  }
-  co_return failure.value_or(error(exec_errc::io_error, "nothing was thrown"));
-}
 
 /// Waits until `condition` is true. Returns false after `limit`.
 awaitable<bool> comes_true(std::function<bool()> condition, std::chrono::milliseconds limit = 10s) {

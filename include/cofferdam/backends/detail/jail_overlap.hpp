@@ -15,7 +15,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Returns the option that asks for a mount, for errors.
+/// Returns the option that has added a mount, for errors.
 inline std::string call_of(const jail_mount& each) {
   return std::string(each.is_writable ? "mount_writable" : "mount_read_only") + "(\"" + one_line(each.path.string()) +
          "\")";

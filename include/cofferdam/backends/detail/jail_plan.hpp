@@ -563,7 +563,7 @@ class jail_plan {
     return rests;
   }
 
-  /// \param call  the option that asks for it, for errors.
+  /// \param call  the option that needs it, for errors.
   void cover(const std::filesystem::path& place, bool is_folder, const std::string& call) {
     const std::string where = place.string();
     const auto is_it = [&](const jail_cover& each) {

@@ -30,12 +30,14 @@ const envdVersion = "0.6.13"
 
 // daemon is the whole program: the API, and an envd for each sandbox.
 type daemon struct {
-	folder  string // the homes of the sandboxes
-	path    string // the variable PATH of all processes
-	noRoot  bool   // refuses the user root
-	usual   *user.User
-	mutex   sync.Mutex
-	running map[string]*sandbox
+	folder   string // the homes of the sandboxes
+	path     string // the variable PATH of all processes
+	noRoot   bool   // refuses the user root
+	usual    *user.User
+	mutex    sync.Mutex
+	running  map[string]*sandbox
+	fault    fault
+	answered int // requests
 }
 
 // sandbox is one sandbox: a home, and the processes that were started in it.
@@ -261,9 +263,66 @@ func (box *sandbox) end() {
 	os.RemoveAll(box.home)
 }
 
+// ---- faults ---------------------------------------------------------------------------------------------------------
+
+// fault is the answer to all requests of one kind, in place of the usual one.
+type fault struct {
+	Call   string            `json:"call"` // the method and the path, in which ID stands for the id of a sandbox
+	Status int               `json:"status"`
+	Fields map[string]string `json:"fields"`
+	Body   string            `json:"body"`
+	Times  int               `json:"times"` // the number of requests that it answers
+}
+
+// setFault replaces the fault. It reports the number of requests that the earlier fault has answered, and the number of
+// sandboxes.
+func (d *daemon) setFault(w http.ResponseWriter, r *http.Request) {
+	var next fault
+	json.NewDecoder(r.Body).Decode(&next)
+	d.mutex.Lock()
+	answer := map[string]any{"answered": d.answered, "sandboxes": len(d.running)}
+	d.fault, d.answered = next, 0
+	d.mutex.Unlock()
+	reply(w, 200, answer)
+}
+
+func (d *daemon) answersFault(w http.ResponseWriter, r *http.Request) bool {
+	words := strings.Split(r.URL.Path, "/")
+	for i := range words {
+		if i > 0 && words[i-1] == "sandboxes" {
+			words[i] = "ID"
+		}
+	}
+	d.mutex.Lock()
+	it := d.fault
+	is := it.Times > 0 && it.Call == r.Method+" "+strings.Join(words, "/")
+	if is {
+		d.fault.Times--
+		d.answered++
+	}
+	d.mutex.Unlock()
+	if !is {
+		return false
+	}
+	io.Copy(io.Discard, r.Body)
+	for name, value := range it.Fields {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(it.Status)
+	io.WriteString(w, it.Body)
+	return true
+}
+
 // ---- the way to the daemons -----------------------------------------------------------------------------------------
 
 func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/fault" {
+		d.setFault(w, r)
+		return
+	}
+	if d.answersFault(w, r) {
+		return
+	}
 	if strings.HasPrefix(r.URL.Path, "/sandboxes") || strings.HasPrefix(r.URL.Path, "/v2/sandboxes") {
 		d.api(w, r)
 		return

@@ -117,6 +117,14 @@ inline error refused_error(std::string_view doing, int status, std::string_view 
   return error(code, text + "; " + advice, std::error_code(status, status_category()));
 }
 
+/// Makes the error for a call about a file of a sandbox that was refused. The parameters are those of `refused_error`.
+inline error refused_file_error(std::string_view doing, int status, std::string_view message) {
+  const error refused = refused_error(doing, status, message);
+  if (refused.code() != exec_errc::provider_failed) return refused;
+  const bool may_pass = is_passing(refused.cause());
+  return error(may_pass ? exec_errc::unavailable : exec_errc::io_error, refused.what(), refused.cause());
+}
+
 /// Makes the error for a call that the sandbox's daemon has refused.
 /// \param doing    the purpose of the call, such as `start a command`.
 /// \param which    the error code of the daemon.
@@ -133,7 +141,7 @@ inline error failed_call_error(std::string_view doing, cofferdam::detail::connec
     case cofferdam::detail::connect_code::permission_denied:
     case cofferdam::detail::connect_code::unauthenticated: code = exec_errc::permission_denied; break;
     case cofferdam::detail::connect_code::unimplemented: code = exec_errc::unsupported; break;
-    case cofferdam::detail::connect_code::resource_exhausted: code = exec_errc::provider_failed; break;
+    case cofferdam::detail::connect_code::resource_exhausted:
     case cofferdam::detail::connect_code::unavailable: code = exec_errc::unavailable; break;
     default: break;
   }

@@ -359,7 +359,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(clean);
     if (status == 404) throw cofferdam::detail::path_error(ENOENT, doing, clean);
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
-    const error refused = refused_error(what, status, message);
+    const error refused = refused_file_error(what, status, message);
     throw refused;
   }
 
