@@ -77,9 +77,12 @@ class ScriptedModel:
     A reply is a text, or a list of calls of tools: (NAME, ARGUMENTS). Arguments that are a text belong to a tool with
     free text as its input, which only responses have. A function is called with the results of the tools, and returns
     the reply. After the last reply, requests fail with 400. `requests` has the body of each request.
+
+    `other_replies` has texts for requests that demand a document of a certain name, and that may come at any time.
+    These requests are not in `requests`.
     """
 
-    def __init__(self, replies):
+    def __init__(self, replies, other_replies=None):
         self.requests = []
         model = self
 
@@ -91,6 +94,9 @@ class ScriptedModel:
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                demanded = (body.get("response_format") or {}).get("json_schema", {}).get("name")
+                if demanded in (other_replies or {}):
+                    return self.answer(200, completion(body, 0, other_replies[demanded]))
                 turn = len(model.requests)
                 model.requests.append(body)
                 if turn >= len(replies):
