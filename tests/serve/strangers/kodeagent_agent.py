@@ -14,7 +14,7 @@ from kodeagent import CodeActAgent, CodeRunner
 
 from support import ScriptedModel, contains, expect, finish, run_async
 
-# The framework asks the model for a plan, and lets it review code and watch the progress.
+# The replies for the planner, the reviewer of code and the observer of the framework.
 OTHERS = {
     "AgentPlan": json.dumps({"steps": [{"description": "Sum the amounts.", "is_done": False}]}),
     "CodeReview": json.dumps({"is_secure": True, "reason": "It only reads a table."}),

@@ -13,7 +13,7 @@ from support import contains, expect, finish, run
 
 HOME = "/home/user"
 PROGRAM = """import csv
-with open('/home/user/work/data.csv') as file:
+with open('/home/user/sums/data.csv') as file:
     rows = list(csv.DictReader(file))
 print('total', sum(int(row['amont']) for row in rows))
 """
@@ -34,13 +34,13 @@ def call(number, name, **arguments):
 def replies(command):
     """Returns the turns of a model that writes a program, sees it fail, corrects it and hands over the result."""
     calls = [
-        ("write_file", {"file_path": HOME + "/work/total.py", "content": PROGRAM}),
-        ("execute", {"command": "python3 work/total.py"}),
-        ("grep", {"pattern": "amont", "path": HOME + "/work", "output_mode": "content"}),
-        ("edit_file", {"file_path": HOME + "/work/total.py", "old_string": "amont", "new_string": "amount"}),
+        ("write_file", {"file_path": HOME + "/sums/total.py", "content": PROGRAM}),
+        ("execute", {"command": "python3 sums/total.py"}),
+        ("grep", {"pattern": "amont", "path": HOME + "/sums", "output_mode": "content"}),
+        ("edit_file", {"file_path": HOME + "/sums/total.py", "old_string": "amont", "new_string": "amount"}),
         ("execute", {"command": command}),
-        ("read_file", {"file_path": HOME + "/work/result.txt"}),
-        ("ls", {"path": HOME + "/work"}),
+        ("read_file", {"file_path": HOME + "/sums/result.txt"}),
+        ("ls", {"path": HOME + "/sums"}),
         ("glob", {"pattern": "**/*.py", "path": HOME}),
     ]
     turns = [call(number, name, **arguments) for number, (name, arguments) in enumerate(calls)]
@@ -49,7 +49,7 @@ def replies(command):
 
 def judge(name, messages):
     results = [message.content for message in messages if isinstance(message, ToolMessage)]
-    contains(name + ": writes a file", results[0], HOME + "/work/total.py")
+    contains(name + ": writes a file", results[0], HOME + "/sums/total.py")
     contains(name + ": sees the error of a program", results[1], "KeyError: 'amont'", "exit code 1")
     contains(name + ": searches files", results[2], "total.py", "amont")
     contains(name + ": edits a file", results[3], "total.py")
@@ -61,19 +61,19 @@ def judge(name, messages):
 
 
 DATA = b"name,amount\na,5\nb,7\n"
-COMMAND = "python3 work/total.py | tee work/result.txt"
-TASK = {"messages": [{"role": "user", "content": "Sum the amounts in work/data.csv."}]}
+COMMAND = "python3 sums/total.py | tee sums/result.txt"
+TASK = {"messages": [{"role": "user", "content": "Sum the amounts in sums/data.csv."}]}
 
 
 def agent():
     sandbox = Sandbox.create()
     try:
         backend = E2BSandbox(sandbox=sandbox)
-        uploaded = backend.upload_files([(HOME + "/work/data.csv", DATA)])
+        uploaded = backend.upload_files([(HOME + "/sums/data.csv", DATA)])
         expect("agent: uploads a file", uploaded[0].error, None)
         worker = create_deep_agent(model=Model(responses=replies(COMMAND)), backend=backend)
         judge("agent", worker.invoke(TASK, {"recursion_limit": 100})["messages"])
-        files = backend.download_files([HOME + "/work/result.txt", HOME + "/work", HOME + "/none"])
+        files = backend.download_files([HOME + "/sums/result.txt", HOME + "/sums", HOME + "/none"])
         expect("agent: downloads a file", files[0].content, b"total 12\n")
         expect("agent: downloads no directory", files[1].error, "is_directory")
         expect("agent: downloads no absent file", files[2].error, "file_not_found")
@@ -86,11 +86,11 @@ def async_agent():
         sandbox = await AsyncSandbox.create()
         try:
             backend = AsyncE2BSandbox(sandbox=sandbox)
-            uploaded = await backend.aupload_files([(HOME + "/work/data.csv", DATA)])
+            uploaded = await backend.aupload_files([(HOME + "/sums/data.csv", DATA)])
             expect("asynchronous agent: uploads a file", uploaded[0].error, None)
             worker = create_deep_agent(model=Model(responses=replies(COMMAND)), backend=backend)
             judge("asynchronous agent", (await worker.ainvoke(TASK, {"recursion_limit": 100}))["messages"])
-            files = await backend.adownload_files([HOME + "/work/result.txt"])
+            files = await backend.adownload_files([HOME + "/sums/result.txt"])
             expect("asynchronous agent: downloads a file", files[0].content, b"total 12\n")
         finally:
             await sandbox.kill()
