@@ -7,6 +7,19 @@ from smolagents import CodeAgent, LogLevel, OpenAIModel, tool
 
 from support import ScriptedModel, contains, expect, finish, run
 
+# smolagents installs packages with pip before the first step. Without a network that fails, at once with PIP_NO_INDEX,
+# and the agent goes on. The second variable concerns Debian's Python, in which pip otherwise installs nothing.
+VARIABLES = {"PIP_NO_INDEX": "1", "PIP_BREAK_SYSTEM_PACKAGES": "1"}
+WHEEL = """
+import zipfile
+with zipfile.ZipFile('tiny_package-1.0-py3-none-any.whl', 'w') as wheel:
+    info = 'tiny_package-1.0.dist-info/'
+    wheel.writestr('tiny_package.py', 'ANSWER = 42')
+    wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: tiny-package\\nVersion: 1.0\\n')
+    wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
+    wheel.writestr(info + 'RECORD', '')
+"""
+
 
 @tool
 def rate(currency: str) -> float:
@@ -22,7 +35,7 @@ def work(replies, task, additional_args=None, tools=(), imports=()):
     """Runs an agent, and returns its answer and the texts that the model saw."""
     model = ScriptedModel([f"Thought: go on.\n<code>\n{code}\n</code>" for code in replies])
     agent = CodeAgent(tools=list(tools), model=OpenAIModel(model_id="scripted", api_base=model.url, api_key="none"),
-                      executor_type="e2b", executor_kwargs={"envs": {"PIP_NO_INDEX": "1"}},
+                      executor_type="e2b", executor_kwargs={"envs": VARIABLES},
                       additional_authorized_imports=list(imports), max_steps=len(replies),
                       verbosity_level=LogLevel.OFF)
     try:
@@ -65,16 +78,16 @@ def values():
 def notebook():
     """Uses what code in a notebook may use beyond Python."""
     replies = [
-        "!echo from the shell",
-        "names = !ls /\nprint('etc' in names)",
+        "!echo from the shell $((40 + 2))",
+        "names = !ls /\nprint('has etc:', 'etc' in names)",
         "import asyncio\nawait asyncio.sleep(0)\nprint('awaited')",
         "%pwd",
         "class Page:\n    def _repr_html_(self):\n        return '<b>page</b>'\nPage()",
         "import subprocess\nprint(subprocess.run(['sh', '-c', 'exit 3']).returncode)\nfinal_answer('done')",
     ]
     answer, steps = work(replies, "Try it.")
-    contains("notebook: a line of shell", seen(steps[0]), "from the shell")
-    contains("notebook: the lines of a shell's output", seen(steps[1]), "True")
+    contains("notebook: a line of shell", seen(steps[0]), "from the shell 42")
+    contains("notebook: the lines of a shell's output", seen(steps[1]), "has etc: True")
     contains("notebook: waits at the top level", seen(steps[2]), "awaited")
     contains("notebook: a magic", str(steps[3].action_output), "/home/user")
     contains("notebook: a page as the value", str(steps[4].action_output), "<b>page</b>")
@@ -82,12 +95,12 @@ def notebook():
 
 
 def packages():
-    """Asks for a package, which smolagents installs with `!pip install` before the first step.
-
-    Without a network nothing can be installed. The agent still has to start.
-    """
-    answer, _ = work(["import json\nfinal_answer(json.dumps([1]))"], "Go.", imports=["no-such-package-of-cofferdam"])
-    expect("packages: an absent one does not stop the agent", answer, "[1]")
+    """Installs a package from a file, and asks for one that cannot be had."""
+    replies = [WHEEL, "!pip install ./tiny_package-1.0-py3-none-any.whl",
+               "import tiny_package\nfinal_answer(tiny_package.ANSWER)"]
+    answer, steps = work(replies, "Go.", imports=["no-such-package-of-cofferdam"])
+    contains("packages: pip works", seen(steps[1]), "Successfully installed tiny-package-1.0")
+    expect("packages: one that pip has installed can be imported", answer, 42)
 
 
 for part in (agent, values, notebook, packages):
