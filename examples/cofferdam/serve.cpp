@@ -99,7 +99,7 @@ class served_gateway {
   const std::exception_ptr& stop_failure() const { return stop_failure_; }
 
  private:
-  /// The gateway is not made over `any_provider`, because type erasure would hide that containers can be paused.
+  /// The gateway is not made over `any_provider`, because it offers what the type of the environment can do.
   template <class Provider>
   static awaitable<void> serve_all(served_gateway& self, Provider provider) {
     self.gateway_.emplace(self.executor_, std::move(provider), self.options_);
@@ -185,6 +185,8 @@ int run_serve(std::vector<std::string> words) {
   options.api_key(key).port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
   http_server_settings server = options.server();
   options.server(server.stop_timeout(std::chrono::seconds(1)));
+  // Jails and containers have no network here, so clients may create sandboxes without internet access.
+  if (chosen->place.provider == "jail" || chosen->place.provider == "docker") options.without_internet();
   served_gateway gateway(context, std::move(options), chosen->port);
   gateway.stop_on_signal();
   std::exception_ptr failure;

@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 import traceback
+import urllib.error
 import urllib.request
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -607,8 +608,8 @@ class ServeClient:
         request = urllib.request.Request(self.variables["E2B_API_URL"] + path, data=body, headers=fields)
         return urllib.request.urlopen(request, timeout=LIMIT)
 
-    def sandbox(self):
-        return json.load(self.post("/v2/sandboxes", b'{"templateID": "base"}',
+    def sandbox(self, **fields):
+        return json.load(self.post("/v2/sandboxes", json.dumps({"templateID": "base", **fields}).encode(),
                                    {"X-API-KEY": self.variables["E2B_API_KEY"], "Content-Type": "application/json"}))
 
     def command(self, sandbox, line):
@@ -670,6 +671,17 @@ def test_serve_prints_its_variables_and_runs_a_command(place):
     equal((client.line.startswith("export "), names), (True, ["E2B_API_KEY", "E2B_API_URL", "E2B_SANDBOX_URL"]), client.line)
     check(re.fullmatch(r"e2b_[0-9a-f]{40}", client.variables["E2B_API_KEY"]), client.line)
     equal(client.command(client.sandbox(), "echo $((6 * 7))"), b"42\n")
+    equal(client.end(), 0)
+
+
+def test_serve_refuses_a_sandbox_without_internet_only_on_local(place):
+    client = ServeClient(place)
+    try:
+        client.sandbox(allow_internet_access=False)
+        refused = False
+    except urllib.error.HTTPError:
+        refused = True
+    equal(refused, place.name == "local")
     equal(client.end(), 0)
 
 
@@ -980,8 +992,8 @@ def jail_works():
 # Docker is slower, and its commands end as those of the other places: these show that its terminals, signals, files and
 # runners are connected.
 ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
-             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "agent_works",
-             "doctor_prints_the_walls", "of_a_pool_and", "from_a_pool_and"]
+             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "without_internet",
+             "agent_works", "doctor_prints_the_walls", "of_a_pool_and", "from_a_pool_and"]
 
 
 def main():
