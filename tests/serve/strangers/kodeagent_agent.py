@@ -51,9 +51,9 @@ async def agent(folder):
                turn(SUM.format("amount") + "import os\nPURPOSE = os.getenv('PURPOSE')\n" + SAVE),
                turn(answer="The total is 12.")]
     model = ScriptedModel(replies, OTHERS)
-    worker = CodeActAgent(model_name="openai/scripted", run_env="e2b", tools=[scaled], work_dir=str(folder), timeout=60,
-                          allowed_imports=["csv", "os"], env_vars_to_set={"PURPOSE": "a test"}, max_iterations=6,
-                          litellm_params={"api_base": model.url, "api_key": "none"})
+    worker = CodeActAgent(model_name="openai/scripted", run_env="e2b", tools=[scaled], work_dir=str(folder),
+                          timeout=300, allowed_imports=["csv", "os"], env_vars_to_set={"PURPOSE": "a test"},
+                          max_iterations=6, litellm_params={"api_base": model.url, "api_key": "none"})
     results, answer = [], None
     async for each in worker.run("Sum the amounts."):
         if each["type"] == "step" and each["channel"] == "_act":
@@ -73,7 +73,7 @@ async def agent(folder):
 async def runner(folder):
     """Uses the code runner without an agent."""
     model = ScriptedModel([], OTHERS)
-    box = CodeRunner(env="e2b", allowed_imports=["time", "sys"], model_name="openai/scripted", timeout=60,
+    box = CodeRunner(env="e2b", allowed_imports=["time", "sys"], model_name="openai/scripted", timeout=300,
                      litellm_params={"api_base": model.url, "api_key": "none"}, work_dir=str(folder))
     try:
         result = await box.run("", "import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7", "task")

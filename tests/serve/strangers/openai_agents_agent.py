@@ -35,7 +35,7 @@ def manifest(root):
 
 
 def options(kind="e2b", **more):
-    return E2BSandboxClientOptions(sandbox_type=kind, timeout=300, **more)
+    return E2BSandboxClientOptions(sandbox_type=kind, timeout=600, **more)
 
 
 async def agent(name, root, kind="e2b"):
@@ -46,9 +46,9 @@ async def agent(name, root, kind="e2b"):
         [("exec_command", {"cmd": "python3 total.py | tee result.txt; pwd; echo $PURPOSE"}),
          ("exec_command", {"cmd": "ls", "workdir": "data"})],
         [("exec_command", {"cmd": "read line; echo \"got <$line>\"; exit 3", "tty": True, "yield_time_ms": 500})],
-        # The framework chooses the number of the terminal at random.
+        # The framework chooses the number of the terminal at random. It waits until `exit` has ended the terminal.
         lambda results: [("write_stdin", {"session_id": int(re.search(r"session ID (\d+)", results[-1])[1]),
-                                          "chars": "hello\n", "yield_time_ms": 2000})],
+                                          "chars": "hello\nexit\n", "yield_time_ms": 30000})],
         [("exec_command", {"cmd": "cat notes.txt result.txt"})],
         "The total is 12.",
     ])

@@ -82,7 +82,7 @@ async def provider(folder):
     tree = folder / "tree"
     (tree / "deep").mkdir(parents=True)
     (tree / "deep" / "data.bin").write_bytes(bytes(range(256)))
-    box = E2BCodeExecToolProvider(timeout=60, sandbox_kwargs={"envs": {"PURPOSE": "a test"}, "metadata": {"a": "b"}})
+    box = E2BCodeExecToolProvider(sandbox_kwargs={"envs": {"PURPOSE": "a test"}, "metadata": {"a": "b"}})
     async with box:
         uploaded = await box.upload_files(tree)
         expect("provider: uploads a directory", (len(uploaded.uploaded), uploaded.failed), (1, {}))

@@ -27,7 +27,7 @@ DOCKER = os.environ.get("COFFERDAM_TEST_DOCKER", "")
 REQUIRED = os.environ.get("COFFERDAM_REQUIRE", "").split(",")
 HERE = Path(__file__).resolve().parent
 IMAGE = "cofferdam-test/strangers"
-LIMIT = 300  # seconds for a script, and for each step of the preparation
+LIMIT = 600  # seconds for a script, and for each step of the preparation
 
 # The scripts: the least number of good checks, and the modules that the Python in the sandbox needs.
 SCRIPTS = {
