@@ -32,10 +32,10 @@ LIMIT = 600  # seconds for a script, and for each step of the preparation
 # The scripts: the least number of good checks, and the modules that the Python in the sandbox needs.
 SCRIPTS = {
     "kodeagent": (11, []),
-    "langchain_e2b": (36, []),
+    "langchain_e2b": (38, []),
     "openai_agents": (45, []),
     "smolagents": (15, ["numpy", "PIL", "pip"]),
-    "stirrup": (22, []),
+    "stirrup": (23, []),
 }
 
 
