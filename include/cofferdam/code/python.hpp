@@ -36,6 +36,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+namespace detail {
+class notebook_python;
+}  // namespace detail
+
 /// A runner that executes Python in an environment. A driver, one interpreter process that stays warm, starts all runs.
 /// Models `context_runner`. This is the type that `open()` of `provider | python()` returns.
 ///
@@ -337,6 +341,8 @@ class python {
   }
 
  private:
+  friend class detail::notebook_python;
+
   static void require_positive(std::chrono::milliseconds limit, const char* name) {
     if (limit <= std::chrono::milliseconds::zero())
       throw error(exec_errc::invalid_argument, std::string("python: ") + name + " must be longer than zero");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Writes python_driver.hpp, python_code_reader.hpp, pyodide_driver.hpp and pyodide_reader.hpp from the programs in this
-folder. With --check, only checks that these headers are current.
+"""Writes python_driver.hpp, python_notebook.hpp, python_code_reader.hpp, pyodide_driver.hpp and pyodide_reader.hpp from
+the programs in this folder. With --check, only checks that these headers are current.
 
     make_python_driver.py [--check]
 """
@@ -14,6 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("base", "files", "values", "interpreter", "run", "nursery", "driver")  # order of the program's parts
 IN_PYODIDE = ("files", "values", "interpreter")  # the modules that also run in Pyodide
+IN_NOTEBOOK = ("cells", "shows", "charts", "commands", "notebook")  # the parts of the program of notebooks
 MARK = "driver_ends"  # ends each raw string literal, so the programs must not contain `)driver_ends"`
 PIECE = 8000  # maximum bytes of one literal; compilers need not accept more than 64 KiB
 
@@ -67,11 +68,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {{
 def joined(name, source):
     """Returns a module as a part of one program. Leaves out its licence, its docstring, and its imports of other
     modules, except that the first module stays whole."""
-    if name == MODULES[0]:
+    if name in (MODULES[0], IN_NOTEBOOK[0]):
         return source
     body = ast.parse(source).body
     source = "".join(source.splitlines(True)[body[0].end_lineno:])
-    return re.sub(rf"^from ({'|'.join(MODULES)}) import .*\n", "", source, flags=re.M).strip("\n") + "\n"
+    return re.sub(rf"^from ({'|'.join(MODULES + IN_NOTEBOOK)}) import .*\n", "", source, flags=re.M).strip("\n") + "\n"
 
 
 def driver_header(sources):
@@ -85,6 +86,13 @@ def driver_header(sources):
                  listing("python_driver", sum(names.values(), []), "The program of the Python driver") + "\n" +
                  listing("python_driver_in_pyodide", sum((names[each] for each in IN_PYODIDE), []),
                          "The part of the Python driver that also runs in Pyodide"))
+
+
+def notebook_header(sources):
+    """Returns the text of python_notebook.hpp. `sources` is {module name: source}."""
+    source = "\n\n".join(joined(name, sources[name]) for name in IN_NOTEBOOK)
+    names, text = literals(source, "python_notebook", "python_notebook/*.py")
+    return whole("python_notebook/*.py", text + "\n" + listing("python_notebook", names, "The program of notebooks"))
 
 
 def reader_header(source):
@@ -112,6 +120,7 @@ def read(name):
 
 def main(arguments):
     wanted = {"python_driver.hpp": driver_header({name: read(f"python_driver/{name}.py") for name in MODULES}),
+              "python_notebook.hpp": notebook_header({name: read(f"python_notebook/{name}.py") for name in IN_NOTEBOOK}),
               "python_code_reader.hpp": reader_header(read("python_code_reader.py"))}
     wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
     wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))

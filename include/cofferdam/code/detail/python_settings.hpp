@@ -44,6 +44,7 @@ class python_settings {
   std::chrono::milliseconds interrupt_grace{std::chrono::seconds(1)};
   std::size_t kept_output = command::default_kept_output;
   std::size_t max_files = 10'000;
+  std::string notebook;  // a program with which contexts read their code as cells of a notebook, or empty
   boost::json::object limits;
 
   /// Returns the isolation of a run: the isolation of the environment, and the memory limit of the runs if there is
@@ -152,6 +153,7 @@ class python_settings {
     for (const auto& [module, source] : helpers) sources[module] = source;
     config["preload"] = std::move(modules);
     config["helpers"] = std::move(sources);
+    if (!notebook.empty()) config["notebook"] = notebook;
     config["packages"] = nullptr;
     if (!packages.empty()) config["packages"] = packages_from_work_directory();
     return boost::json::serialize(config);

@@ -152,19 +152,21 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
 WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
 
 
-def rich_forms(value, most):
+def rich_forms(value, most, notebook=None):
     """Returns {MIME type: text, or base64 if the type is binary}. Apart from the plain text, all forms together have at
     most `most` characters."""
     forms = {"text/plain": text_of(value, 65536)}
-    if isinstance(value, type) or type(value) in WITHOUT_FORMS:
+    raw = {} if notebook is None else notebook.raw_forms(value)
+    has_methods = not isinstance(value, type) and type(value) not in WITHOUT_FORMS
+    if not has_methods and not raw:
         return forms
-    raw = {}
-    try:
-        bundle = value._repr_mimebundle_(include=None, exclude=None)
-        raw.update(bundle[0] if type(bundle) is tuple else bundle)
-    except Exception:
-        pass
-    for method, mime in FORMATS:
+    if has_methods:
+        try:
+            bundle = value._repr_mimebundle_(include=None, exclude=None)
+            raw.update(bundle[0] if type(bundle) is tuple else bundle)
+        except Exception:
+            pass
+    for method, mime in FORMATS if has_methods else ():
         if mime in raw:
             continue
         try:
@@ -195,6 +197,9 @@ REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "function
                 "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 
+NOTEBOOK = []  # the class Notebook, if the host has sent the program of notebooks
+
+
 class Interpreter:
     """Executes the pieces of code of one run process, one after the other."""
 
@@ -205,9 +210,12 @@ class Interpreter:
         self.count = 0
         self.running = False
         self.loop = None
+        self.notebook = None
         self.main = sys.modules["__main__"]
         self.extras = {}  # functions that the request has added: name -> function
         self.environment = {}  # environment variables that the request has changed: name -> old value
+        if NOTEBOOK and is_context:
+            self.notebook = NOTEBOOK[0](self)
 
     def on_interrupt(self, number, frame):
         if self.running:
@@ -242,6 +250,8 @@ class Interpreter:
             self.extras[request["final"]["name"]] = self.make_final(**request["final"])
         names.update(self.extras)
         names["display"] = self.display
+        if self.notebook is not None:
+            self.notebook.prepare(names)
         names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
         import keyword
         for given, value in request["variables"].items():
@@ -295,10 +305,15 @@ class Interpreter:
             self.show(value, False)
 
     def show(self, value, is_value):
-        flush()
+        if self.notebook is not None and self.notebook.displays(value):
+            return
         # The value of the last expression is sent together with the report, unless figures are displayed after it.
         waits = is_value and "matplotlib.pyplot" not in sys.modules
-        self.channel.send(b"d", {"forms": rich_forms(value, MOST_REPORT // 4), "value": is_value}, waits)
+        self.send_display(rich_forms(value, MOST_REPORT // 4, self.notebook), is_value, waits)
+
+    def send_display(self, forms, is_value, waits=False):
+        flush()
+        self.channel.send(b"d", {"forms": forms, "value": is_value}, waits)
 
     def show_figures(self):
         """Sends the open figures of matplotlib, as a notebook does, and closes them."""
@@ -309,10 +324,13 @@ class Interpreter:
         for number in list(pyplot.get_fignums()):
             picture = io.BytesIO()
             figure = pyplot.figure(number)
+            if self.notebook is not None:
+                if not self.notebook.has_shown(figure):
+                    self.show(figure, False)
+                continue
             figure.savefig(picture, format="png", bbox_inches="tight")
-            self.channel.send(b"d", {"forms": {"text/plain": text_of(figure, 4096),
-                                               "image/png": base64.b64encode(picture.getvalue()).decode()},
-                                     "value": False})
+            self.send_display({"text/plain": text_of(figure, 4096),
+                               "image/png": base64.b64encode(picture.getvalue()).decode()}, False)
         pyplot.close("all")
 
     def evaluate(self, code):
@@ -326,10 +344,15 @@ class Interpreter:
             result = self.loop.run_until_complete(result)
         return result
 
-    def execute(self, source, filename):
-        """Executes source code. Returns the value of the last statement if that is an expression, else None."""
+    def execute(self, source, filename, is_part=False):
+        """Executes source code. Returns the value of the last statement if that is an expression, else None. If
+        `is_part` is true, the code is a part of a cell whose source is already known by this file name."""
         import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
-        remember_source(filename, source)
+        shown = source
+        if self.notebook is not None:
+            source, shown = self.notebook.cell(source, filename)
+        if not is_part:
+            remember_source(filename, shown)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
         last = None
@@ -355,6 +378,8 @@ class Interpreter:
                 if request.get("prelude"):
                     self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
+                if self.notebook is not None:
+                    value = self.notebook.value(value, request["code"])
                 if self.has_final:  # the code has caught the exception that ends the run
                     value = None
                 if value is not None:

@@ -10,7 +10,8 @@ import socket
 import sys
 import time
 
-from base import LEFT, PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, give_back, prctl
+from base import DRIVER, LEFT, PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, give_back, prctl
+from interpreter import NOTEBOOK
 from run import begin_run
 from values import remember_source
 
@@ -332,6 +333,10 @@ def preload(config):
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.dont_write_bytecode = True
     sys.argv = [""]
+    if config.get("notebook"):
+        names = dict(globals())  # the program of notebooks uses the names of this program, and changes none
+        exec(compile(config["notebook"], DRIVER, "exec"), names)
+        NOTEBOOK.append(names["Notebook"])
     if config["packages"]:
         sys.path.insert(end_of_library(), os.path.abspath(config["packages"]))
     if config["helpers"]:
