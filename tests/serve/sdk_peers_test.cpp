@@ -44,7 +44,7 @@ TEST(E2bSdk, the_official_javascript_sdk_of_the_older_dialect_is_served) {
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 19,
+  run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 23,
              e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter()));
 }
 
@@ -68,7 +68,7 @@ TEST(E2bSdk, the_official_javascript_sdk_is_served_over_jails) {
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served_over_jails) {
   COFFERDAM_NEEDS_JAIL_AND_PEERS();
-  run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 19,
+  run_script("'" + peers() + "/node' '" + script("interpreter_test.mjs") + "' '" + peers() + "/js'", 23,
              e2b_gateway::options().port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter()),
              jails());
 }

@@ -293,10 +293,10 @@ TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one)
         why = co_await refused("POST", "/execute", R"({"code":"1","env_vars":{"A":1}})");
         EXPECT_EQ(why.substr(0, 4), "422 ") << why;
         why = co_await refused("POST", "/execute", R"({"code":"1","language":"r"})");
-        EXPECT_EQ(why.substr(0, 4), "500 ") << why;
+        EXPECT_EQ(why.substr(0, 4), "404 ") << why;
         EXPECT_NE(why.find("'r'"), std::string::npos) << why;
         why = co_await refused("POST", "/contexts", R"({"language":"JavaScript"})");
-        EXPECT_EQ(why.substr(0, 4), "500 ") << why;
+        EXPECT_EQ(why.substr(0, 4), "404 ") << why;
         why = co_await refused("POST", "/contexts", R"({"cwd":"/etc"})");
         EXPECT_EQ(why.substr(0, 4), "400 ") << why;
         why = co_await refused("POST", "/contexts", R"({"cwd":"none"})");
@@ -315,6 +315,131 @@ TEST(E2bInterpreter, requests_that_make_no_sense_are_refused_as_by_the_real_one)
         EXPECT_EQ(why, "429 The maximum of 2 contexts exists; remove one first");
       },
       e2b_gateway::code_interpreter().request(2000).contexts(2));
+}
+
+TEST(E2bInterpreter, code_is_a_cell_of_a_notebook) {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    heard_run run = co_await execute(client, box, "    x = 20\n    x + 1");
+    EXPECT_EQ(run.all_of("result"), "21") << "indented code runs";
+    run = co_await execute(client, box, "!echo {x} && echo bad >&2\ny = !printf 'a\\nb\\n'\ny");
+    EXPECT_EQ(run.all_of("stdout"), "20\nbad\n");
+    EXPECT_EQ(run.all_of("result"), "['a', 'b']");
+    run = co_await execute(client, box, "%%bash\necho from bash; echo bad >&2");
+    EXPECT_EQ(run.all_of("stdout"), "from bash\n");
+    EXPECT_EQ(run.all_of("stderr"), "bad\n");
+    run = co_await execute(client, box, "%%sh\nexit 4");
+    EXPECT_EQ(run.all_of("error", "name"), "CalledProcessError");
+    run = co_await execute(client, box, "!echo $MINE", R"(,"env_vars":{"MINE":"a b"})");
+    EXPECT_EQ(run.all_of("stdout"), "a b\n");
+    run = co_await execute(client, box, "%time x + 2");
+    EXPECT_EQ(run.all_of("result"), "22");
+    EXPECT_NE(run.all_of("stdout").find("Wall time: "), std::string::npos) << run.text;
+    run = co_await execute(client, box, "x;");
+    EXPECT_EQ(run.types(), (words{"number_of_executions", "end_of_execution"})) << "a semicolon hides the value";
+  });
+}
+
+TEST(E2bInterpreter, an_unknown_magic_is_an_error_as_in_ipython) {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    heard_run run = co_await execute(client, box, "%nonsense 1");
+    EXPECT_EQ(run.all_of("error", "name"), "UsageError");
+    EXPECT_EQ(run.all_of("error", "value"), "Line magic function `%nonsense` not found.");
+    run = co_await execute(client, box, "%%nonsense\n1");
+    EXPECT_EQ(run.all_of("error", "value"), "Cell magic `%%nonsense` not found.");
+  });
+}
+
+TEST(E2bInterpreter, objects_of_ipython_display_are_sent_in_their_forms) {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    heard_run run = co_await execute(client, box,
+                                     "from IPython.display import display, HTML, JSON, Latex\n"
+                                     "display(HTML('<b>'), JSON({'a': [1]}), Latex('$x$'))\n"
+                                     "display({'e2b/chart': {'type': 'line'}, 'text/x-own': 'o'}, raw=True)\n"
+                                     "{'k': [1, None]}");
+    std::vector<boost::json::value> results;
+    for (const boost::json::value& line : run.lines)
+      if (text_at(line, "type") == "result") results.push_back(line);
+    EXPECT_EQ(results.size(), 5U) << run.text;
+    if (results.size() != 5) co_return;
+    EXPECT_EQ(text_at(results[0], "html"), "<b>");
+    EXPECT_EQ(text_at(results[0], "text"), "<IPython.core.display.HTML object>");
+    EXPECT_EQ(results[1].at("json"), json_of(R"({"a":[1]})"));
+    EXPECT_EQ(text_at(results[2], "latex"), "$x$");
+    EXPECT_EQ(results[3].at("chart"), json_of(R"({"type":"line"})"));
+    EXPECT_EQ(results[3].at("extra"), json_of(R"({"text/x-own":"o"})"));
+    EXPECT_EQ(results[4].at("json"), json_of(R"({"k":[1,null]})"));
+    EXPECT_TRUE(results[4].at("is_main_result").as_bool());
+  });
+}
+
+TEST(E2bInterpreter, a_command_ends_when_its_client_goes) {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    http_request request = to_interpreter("POST", "/execute", box);
+    request.content("application/json", execute_body("import os\nmark = 'sleep 1000.%d' % os.getpid()\n"
+                                                     "!(setsid {mark} &); echo up; exec {mark}"));
+    std::string text;
+    {
+      http_exchange answer = co_await client.http.send(std::move(request));
+      std::array<std::byte, 4096> room{};
+      while (text.find("stdout") == std::string::npos) {
+        const std::size_t count = co_await answer.read_some(std::span<std::byte>(room));
+        if (count == 0) break;
+        text += as_text(bytes_view(room).first(count));
+      }
+    }
+    heard_run run = co_await execute(client, box, "x = !ps -eo args=\n'sleep 1' in mark and mark in x");
+    EXPECT_EQ(run.all_of("result"), "False") << text << run.text;
+  });
+}
+
+TEST(E2bInterpreter, a_bash_context_is_a_shell_that_keeps_its_state) {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    co_await client.put(box, "/files?path=below/mine", "");
+    http_response answer = co_await ask(client, box, "POST", "/contexts", R"({"language":"Bash","cwd":"below"})");
+    EXPECT_EQ(answer.status(), 200) << answer.text();
+    const boost::json::value created = json_of(answer.text());
+    EXPECT_EQ(text_at(created, "language"), "bash");
+    const std::string in_context = R"(,"context_id":")" + text_at(created, "id") + "\"";
+    heard_run run = co_await execute(client, box, "  ls; x=5; f() { echo \"f$1\"; }", in_context);
+    EXPECT_EQ(run.all_of("stdout"), "mine\n") << run.text;
+    EXPECT_EQ(run.lines[0].at("execution_count").as_int64(), 1);
+    run = co_await execute(client, box, "f $x; echo $MINE $OF_THE_SANDBOX; echo bad >&2; (exit 3)",
+                           in_context + R"(,"env_vars":{"MINE":"it's"})");
+    EXPECT_EQ(run.all_of("stdout"), "f5\nit's yes\n");
+    EXPECT_EQ(run.all_of("stderr"), "bad\n");
+    EXPECT_EQ(run.types().back(), "end_of_execution");
+    EXPECT_EQ(run.all_of("error", "value"), "3") << run.text;
+    EXPECT_EQ(run.all_of("error", "name"), "");
+    EXPECT_EQ(run.all_of("error", "traceback"), "");
+    run = co_await execute(client, box, "echo [$MINE] $x", in_context);
+    EXPECT_EQ(run.all_of("stdout"), "[] 5\n");
+    run = co_await execute(client, box, "y=1; echo [$x]", R"(,"language":"bash")");
+    EXPECT_EQ(run.all_of("stdout"), "[]\n") << "the default context of the language is another";
+    run = co_await execute(client, box, "echo $y", R"(,"language":"bash")");
+    EXPECT_EQ(run.all_of("stdout"), "1\n");
+    run = co_await execute(client, box, "exit 4", in_context);
+    EXPECT_EQ(run.all_of("error", "value"), "4");
+    run = co_await execute(client, box, "echo [$x]", in_context);
+    EXPECT_EQ(run.all_of("stdout"), "[]\n") << "a shell that has ended is followed by another";
+    answer = co_await ask(client, box, "GET", "/contexts");
+    EXPECT_EQ(json_of(answer.text()).as_array().size(), 3U) << answer.text();
+  });
+}
+
+TEST(E2bInterpreter, the_default_context_is_the_oldest) {
+  with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
+    http_response created = co_await ask(client, box, "POST", "/contexts", "{}");
+    const std::string first = text_at(json_of(created.text()), "id");
+    created = co_await ask(client, box, "POST", "/contexts", "{}");
+    const std::string second = text_at(json_of(created.text()), "id");
+    co_await execute(client, box, "1");
+    http_response answer = co_await ask(client, box, "GET", "/contexts");
+    const boost::json::array contexts = json_of(answer.text()).as_array();
+    EXPECT_EQ(contexts.size(), 3U) << answer.text();
+    if (contexts.size() != 3) co_return;
+    EXPECT_EQ(text_at(contexts[1], "id"), first);
+    EXPECT_EQ(text_at(contexts[2], "id"), second);
+  });
 }
 
 TEST(E2bInterpreter, output_comes_while_the_code_runs_and_silence_is_told) {

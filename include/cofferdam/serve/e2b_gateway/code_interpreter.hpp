@@ -29,12 +29,25 @@ class interpreter_settings;
 /// is sent while the code runs; the rest follows at the end. If a client disconnects, its running code is interrupted,
 /// and its waiting code is removed.
 ///
-/// Other languages than Python are refused, as E2B refuses unknown languages. Data of charts (`chart`) and tables
-/// (`data`) is sent if the code displays it with E2B's MIME types.
+/// Python code is a cell of a notebook. Indented code, `!command`, `name = !command`, `name?` and IPython's usual
+/// magics work, such as `%pip`, `%cd`, `%env`, `%time`, `%timeit`, `%who`, `%run`, `%%bash`, `%%capture` and
+/// `%%writefile`. An unknown magic is an error with the name `UsageError`. Code that is valid Python runs exactly as
+/// it is written, except that a cell may consist of one magic without its `%`, such as `pwd`. Commands are processes
+/// of the context: its walls and limits apply to them. An interrupt ends the command of the cell, and the end of the
+/// context ends all commands. `display` and the classes of `IPython.display` need no IPython in the sandbox. A
+/// DataFrame of pandas has its `data`, and a figure of matplotlib has its `chart`, if the sandbox has these packages.
+/// Code can import packages that pip has installed for the user, in the home folder.
+///
+/// A context of the language `bash` is one shell, which keeps its variables and its directory. If the last command of a
+/// cell fails, the error has the exit code as its value, as at E2B. Other languages are refused with status 404,
+/// whose text E2B's SDKs show.
 ///
 /// \par Errors    500 if the environment has no Python; 501 if the environment cannot `start` commands; 408, 413, 429
 ///                and 503 if a limit that is set by the functions below is exceeded.
-/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. If the sandbox is secured
+/// \par Security  the contexts of a sandbox are not isolated from each other: see `python`. No guard, such as
+///                `allow_imports`, can stand before the code: guards read Python, but a magic is translated to Python
+///                in the sandbox, after a guard would have read the code. Runners of other recipes than this class have
+///                no magics, so a guarded `run_python` refuses them as invalid Python. If the sandbox is secured
 ///                (has an access token), a request needs its access token or its traffic token.
 /// \par Lifetime  copies share one `memory` limit.
 /// \par Threads   the gateway's executor.

@@ -97,6 +97,8 @@ inline std::string_view interpreter_form(std::string_view mime) noexcept {
       {"text/latex", "latex"},
       {"application/json", "json"},
       {"application/javascript", "javascript"},
+      {"e2b/data", "data"},
+      {"e2b/chart", "chart"},
       {"application/vnd.e2b.data+json", "data"},
       {"application/vnd.e2b.chart+json", "chart"},
   };
@@ -114,7 +116,7 @@ inline std::string interpreter_result_line(const display_output& shown) {
   for (const auto& [mime, content] : shown.forms()) {
     const std::string_view name = interpreter_form(mime);
     boost::json::value value = valid_json_text(content);
-    if (mime.ends_with("json")) {
+    if (mime.ends_with("json") || mime.starts_with("e2b/")) {
       std::error_code broken;
       boost::json::value parsed = cofferdam::detail::parse_untrusted_json(content, broken);
       if (!broken) value = std::move(parsed);

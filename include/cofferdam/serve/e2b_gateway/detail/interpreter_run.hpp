@@ -108,11 +108,12 @@ class interpreter_settings {
 /// runner takes its place.
 class interpreter_context {
  public:
-  interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where)
-      : id(std::move(name)), directory(std::move(where)), turn(executor, 1) {}
+  interpreter_context(const asio::any_io_executor& executor, std::string name, std::string where, bool bash)
+      : id(std::move(name)), directory(std::move(where)), is_bash(bash), turn(executor, 1) {}
 
   const std::string id;
   const std::string directory;  // relative to the workspace
+  const bool is_bash;           // the language: bash instead of Python
   std::int64_t count = 0;       // the number of executions since the last restart
   std::uint64_t restarts = 0;
   bool is_removed = false;
@@ -179,7 +180,7 @@ class interpreter_run {
     } else if (context->restarts != restarts) {
       say(interpreter_error_line("ContextRestarting", "The context was restarted", ""));
     } else if (const auto& why = result.failure()) {
-      say(interpreter_error_line(why->type(), why->message(), why->traceback()));
+      say(interpreter_error_line(why->type(), why->message(), context->is_bash ? "" : why->traceback()));
     } else if (result.context_lost() || result.kind() != error_kind::none) {
       std::string reason = result.reason();
       if (reason.empty()) reason = "The code's process has ended; the next execution starts fresh";

@@ -12,6 +12,7 @@
 #include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/code/notebook_python.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
@@ -68,6 +69,8 @@ class interpreter_service final : public e2b_gateway::port_service {
     if (!starting_) {
       executor_ = co_await asio::this_coro::executor;
       starting_ = std::make_unique<cofferdam::detail::async_semaphore>(executor_, 1);
+      usual_context(
+          false);  // E2B's server makes the default context before it serves clients, so this context is the oldest
     }
     std::optional<http_reply> reply;
     try {
@@ -205,18 +208,23 @@ class interpreter_service final : public e2b_gateway::port_service {
     return std::string(found->get_string().data(), found->get_string().size());
   }
 
-  static void check_language(const std::optional<std::string>& language) {
+  /// Returns true if a language is bash, and false if it is Python or absent. Refuses other languages. E2B refuses them
+  /// with status 500, but the JavaScript SDK shows the text of a reply to its user only if the status is 404.
+  static bool is_bash(const std::optional<std::string>& language) {
     std::string name = language.value_or("");
     for (char& c : name) c = cofferdam::detail::lowered(c);
-    if (name.empty() || name == "python") return;
-    throw http_refusal(500, "Failed to create context: this gateway has no kernel for the language '" +
-                                one_line(language->substr(0, 64)) + "'; use python");
+    if (name == "bash") return true;
+    if (name.empty() || name == "python") return false;
+    throw http_refusal(404, "Failed to create context: this gateway has no kernel for the language '" +
+                                one_line(language->substr(0, 64)) + "'; use python or bash");
   }
 
-  static code_request request_of(const boost::json::object& object, const interpreter_settings& settings) {
-    const std::optional<std::string> source = text(object, "code");
-    if (!source) throw schema_failure("code", "Field required");
-    code_request request(*source);
+  /// The first line of a cell for a bash context. This magic of the Python driver runs the rest in a shell.
+  static constexpr std::string_view bash_magic = "%%cofferdam_bash\n";
+
+  static code_request request_of(std::string source, const boost::json::object& object,
+                                 const interpreter_settings& settings) {
+    code_request request(std::move(source));
     request.timeout(no_timeout).keep_output(settings.output).quiet_failure();
     const boost::json::value* const variables = object.if_contains("env_vars");
     if (variables == nullptr || variables->is_null()) return request;
@@ -234,29 +242,29 @@ class interpreter_service final : public e2b_gateway::port_service {
   boost::json::object described(const interpreter_context& context) const {
     boost::json::object object;
     object["id"] = context.id;
-    object["language"] = "python";
+    object["language"] = context.is_bash ? "bash" : "python";
     object["cwd"] = valid_json_text(paths_.outside(context.directory));
     return object;
   }
-  boost::json::array list() {
-    usual_context();
+  boost::json::array list() const {
     boost::json::array contexts;
     for (const context_pointer& context : contexts_) contexts.emplace_back(described(*context));
     return contexts;
   }
 
-  context_pointer add_context(std::string directory) {
+  context_pointer add_context(std::string directory, bool bash) {
     if (contexts_.size() >= settings_->contexts)
       throw http_refusal(429,
                          "The maximum of " + std::to_string(contexts_.size()) + " contexts exists; remove one first");
     const std::string id = cofferdam::detail::random_digits(32);
-    contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory)));
+    contexts_.push_back(std::make_shared<interpreter_context>(executor_, id, std::move(directory), bash));
     return contexts_.back();
   }
-  /// Returns the default context, and makes it if necessary.
-  context_pointer usual_context() {
-    if (!usual_ || usual_->is_removed) usual_ = add_context(".");
-    return usual_;
+  /// Returns the default context of a language, and makes it if necessary.
+  context_pointer usual_context(bool bash) {
+    context_pointer& usual = bash ? usual_bash_ : usual_;
+    if (!usual || usual->is_removed) usual = add_context(".", bash);
+    return usual;
   }
   context_pointer find(const std::string& id) const {
     for (const context_pointer& context : contexts_)
@@ -273,22 +281,24 @@ class interpreter_service final : public e2b_gateway::port_service {
     const counted mine(runs_);
     interpreter_share share(memory_);
     const boost::json::object object = co_await read(call, share);
-    check_language(text(object, "language"));
+    const bool bash = is_bash(text(object, "language"));
     const std::optional<std::string> directory = text(object, "cwd");
     std::string inside = paths_.inside(directory.value_or(""));
     co_await start_runner();
-    const context_pointer context = add_context(std::move(inside));
+    const context_pointer context = add_context(std::move(inside), bash);
     std::exception_ptr failure;
-    bool is_there = false;
+    missing lacks = missing::nothing;
     try {
-      const bool prepared = co_await prepare(context);
-      is_there = prepared;
+      const missing found = co_await prepare(context);
+      lacks = found;
     } catch (...) {
       failure = std::current_exception();
     }
-    if (!is_there) forget(context);
+    if (failure || lacks != missing::nothing) forget(context);
     if (failure) std::rethrow_exception(failure);
-    if (!is_there) throw http_refusal(500, "Failed to set working directory");
+    if (lacks == missing::bash)
+      throw http_refusal(404, "Failed to create context: the sandbox has no program 'bash'; use python");
+    if (lacks == missing::directory) throw http_refusal(500, "Failed to set working directory");
     co_return described(*context);
   }
 
@@ -315,7 +325,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     co_await starting_->acquire(1, "the code interpreter");
     const cofferdam::detail::held_permits turn(*starting_, 1);
     if (runner_) co_return;
-    python options = settings_->runner;
+    python options = cofferdam::detail::notebook_python::of(settings_->runner);
     options = std::move(options).working_directory(".").track_files(0);
     options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
     options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
@@ -325,32 +335,38 @@ class interpreter_service final : public e2b_gateway::port_service {
     runner_.emplace(std::move(opened));
   }
 
+  /// What a context needs, but the sandbox lacks.
+  enum class missing { nothing, directory, bash };
+
   /// Makes the runner's context for the client's `context`, if the runner's context does not exist yet or was lost.
-  /// \return  false if the directory of the context does not exist.
-  awaitable<bool> prepare(context_pointer context) {
+  awaitable<missing> prepare(context_pointer context) {
     const std::vector<std::string> living = co_await runner_->contexts();
-    if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return true;
+    if (std::find(living.begin(), living.end(), context->name()) != living.end()) co_return missing::nothing;
     context->count = 0;
-    if (context->directory == ".") co_return true;
-    code_request enter(
+    if (context->directory == "." && !context->is_bash) co_return missing::nothing;
+    std::string source =
         "import os, sys\n"
         "os.chdir(cofferdam_directory)\n"
         "sys.path[-1] = os.getcwd()\n"
-        "del os, sys, cofferdam_directory\n");
+        "del os, sys, cofferdam_directory\n";
+    if (context->is_bash)
+      source += "import shutil\nif shutil.which('bash') is None: raise LookupError('bash')\ndel shutil\n";
+    code_request enter(std::move(source));
     enter.context(context->name()).timeout(std::chrono::seconds(30));
     enter.variable("cofferdam_directory", boost::json::value(valid_json_text(context->directory)));
     const std::string name = context->name();
-    bool is_there = false;
+    missing lacks = missing::directory;
     const auto enters = [&]() -> awaitable<void> {
       code_result result = co_await runner_->run_code(std::move(enter));
-      is_there = result.ok();
+      if (result.ok()) lacks = missing::nothing;
+      if (const auto& why = result.failure(); why && why->type() == "LookupError") lacks = missing::bash;
     };
     const auto drops = [&]() -> awaitable<void> {
-      if (is_there) return {};
+      if (lacks == missing::nothing) return {};
       return drop(*runner_, name);
     };
     co_await cofferdam::detail::with_cleanup(enters, drops);
-    co_return is_there;
+    co_return lacks;
   }
 
   class counted {
@@ -375,17 +391,18 @@ class interpreter_service final : public e2b_gateway::port_service {
     const counted mine(runs_);
     interpreter_share share(memory_);
     code_request request;
-    std::optional<std::string> id;
-    std::optional<std::string> language;
+    context_pointer where;
     {
       const boost::json::object object = co_await read(call, share);
-      request = request_of(object, *settings_);
-      id = text(object, "context_id");
-      language = text(object, "language");
+      std::optional<std::string> source = text(object, "code");
+      if (!source) throw schema_failure("code", "Field required");
+      const std::optional<std::string> id = text(object, "context_id");
+      const std::optional<std::string> language = text(object, "language");
+      if (id && language) throw http_refusal(400, "Only one of context_id or language can be provided");
+      where = id && *id != "default" ? find(*id) : usual_context(is_bash(language));
+      if (where->is_bash) source->insert(0, bash_magic);
+      request = request_of(std::move(*source), object, *settings_);
     }
-    if (id && language) throw http_refusal(400, "Only one of context_id or language can be provided");
-    check_language(language);
-    const context_pointer where = id && *id != "default" ? find(*id) : usual_context();
     co_await start_runner();
     const auto execution = std::make_shared<interpreter_run>(executor_, *settings_, memory_, where, std::move(request));
     bool is_begun = false;
@@ -416,19 +433,20 @@ class interpreter_service final : public e2b_gateway::port_service {
     co_await where->turn.acquire(1, "execute");
     const cofferdam::detail::held_permits turn(where->turn, 1);
     const std::uint64_t restarts = where->restarts;
-    bool is_there = where->is_removed;
-    if (!is_there) {
-      const bool prepared = co_await prepare(where);
-      is_there = prepared;
+    missing lacks = missing::nothing;
+    if (!where->is_removed) {
+      const missing found = co_await prepare(where);
+      lacks = found;
     }
     if (where->is_removed || where->restarts != restarts) {
       execution->conclude(code_result(), restarts);
       execution->end();
       co_return;
     }
-    if (!is_there) {
-      execution->say(
-          interpreter_error_line("ExecutionAborted", "The context's working directory no longer exists", ""));
+    if (lacks != missing::nothing) {
+      const std::string_view why = lacks == missing::bash ? "The sandbox has no program 'bash'"
+                                                          : "The context's working directory no longer exists";
+      execution->say(interpreter_error_line("ExecutionAborted", why, ""));
       execution->end();
       co_return;
     }
@@ -473,6 +491,7 @@ class interpreter_service final : public e2b_gateway::port_service {
   std::optional<runner> runner_;
   std::vector<context_pointer> contexts_;
   context_pointer usual_;
+  context_pointer usual_bash_;
   std::size_t runs_ = 0;
 };
 
