@@ -282,6 +282,9 @@ class Contexts(unittest.TestCase):
         self.assertEqual(self.run_cell("x = 7\ny = (x\n%4)\ny").text, "3")
         self.assertEqual(self.run_cell("    # c\ns = '''\n    !a\n'''\ns").text, repr("\n    !a\n"))
 
+    def test_a_warning_of_the_compiler_is_shown_once(self):
+        self.assertEqual(self.run_cell("x = 1 is 1").err.count("SyntaxWarning"), 1)
+
     def test_a_mistake_is_reported_at_its_line(self):
         outcome = self.run_cell("!true\n\nx = = 1")
         self.assertEqual(outcome.error[0], "SyntaxError")

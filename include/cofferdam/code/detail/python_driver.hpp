@@ -806,13 +806,22 @@ class Interpreter:
         """Executes source code. Returns the value of the last statement if that is an expression, else None. If
         `is_part` is true, the code is a part of a cell whose source is already known by this file name."""
         import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
-        shown = source
         if self.notebook is not None:
-            source, shown = self.notebook.cell(source, filename)
+            source = self.notebook.cell(source, filename)
         if not is_part:
-            remember_source(filename, shown)
+            remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
+        tree = None
+        try:
+            tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
+        except (SyntaxError, ValueError):
+            if self.notebook is None:
+                raise
+        if tree is None:
+            source, shown = self.notebook.translated(source)
+            if not is_part:
+                remember_source(filename, shown)
+            tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)
@@ -820,7 +829,8 @@ class Interpreter:
             last = compile(last, filename, "eval", flags, True)
         if tree.body:
             self.evaluate(compile(tree, filename, "exec", flags, True))
-        return None if last is None else self.evaluate(last)
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(        return None if last is None else self.evaluate(last)
 
     def run(self, request):
         """Executes one request and sends its report. Returns the exit code."""
@@ -830,8 +840,7 @@ class Interpreter:
         failure = None
         try:
             try:
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(                self.limit(request["limits"])
+                self.limit(request["limits"])
                 self.prepare(request)
                 self.running = True
                 if request.get("prelude"):

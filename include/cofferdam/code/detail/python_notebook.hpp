@@ -1089,20 +1089,18 @@ class Notebook:
             sys.path.insert(max(0, len(sys.path) - 1), users)
 
     def cell(self, source, filename):
-        """Returns the Python for a cell, which is the cell itself if that is valid Python, and the text that tracebacks
-        show."""
+        """Returns the code of a cell, which is the cell itself unless it is one magic without `%`."""
         if filename != MAGIC_CODE:
             self.filename = filename
         word = source.strip()
         if "\n" not in word and self.is_automatic(word.split(" ")[0] if word else "", word):
-            source = "get_ipython().run_line_magic(%r, %r)" % tuple((word + " ").split(" ", 1))
-            return source, source
-        try:
-            import _ast
-            compile(source, filename, "exec", _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
-            return source, source
-        except (SyntaxError, ValueError):
-            made = translate(source)
+            return "get_ipython().run_line_magic(%r, %r)" % tuple((word + " ").split(" ", 1))
+        return source
+
+    @staticmethod
+    def translated(source):
+        """Returns the Python for a cell that is not valid Python, and the text that tracebacks show."""
+        made = translate(source)
         left = source.split("\n")[made.count("\n") + 1:]  # the body of a cell magic
         return made, "\n".join([made, *left])
 
@@ -1212,11 +1210,11 @@ class Notebook:
                 raises = False
             elif word in ("--bg", "--proc"):
                 raise UsageError("the option %s is not supported; start the command with `&`" % word)
-)driver_ends";
-inline constexpr std::string_view python_notebook_7 = R"driver_ends(            else:
+            else:
                 rest.append(word + ("=" + name if name else ""))
         words = [*words, *rest]
-        if not words:
+)driver_ends";
+inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if not words:
             raise UsageError("%%script needs the name of a program")
         try:
             code, out, err = run_command(words, keep=bool(keep), script=cell, both=False)
@@ -1399,11 +1397,11 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(            
     def line_timeit(self, line):
         return self.measured(line, "")
 
-)driver_ends";
-inline constexpr std::string_view python_notebook_8 = R"driver_ends(    def line_run(self, line):
+    def line_run(self, line):
         import shlex
         words = shlex.split(line)
-        while words and words[0].startswith("-"):
+)driver_ends";
+inline constexpr std::string_view python_notebook_8 = R"driver_ends(        while words and words[0].startswith("-"):
             words.pop(0)
         if not words:
             raise UsageError("you must provide at least a filename.")
@@ -1598,10 +1596,10 @@ class Modules:
         self.notebook = notebook
 
     def find_spec(self, name, path=None, target=None):
-)driver_ends";
-inline constexpr std::string_view python_notebook_9 = R"driver_ends(        if name not in self.SERVED and name not in self.IF_MISSING and name != "matplotlib.pyplot":
+        if name not in self.SERVED and name not in self.IF_MISSING and name != "matplotlib.pyplot":
             return None
-        import importlib.machinery  # not before: this import may call this function
+)driver_ends";
+inline constexpr std::string_view python_notebook_9 = R"driver_ends(        import importlib.machinery  # not before: this import may call this function
         if name in self.SERVED or name in self.IF_MISSING and not path:
             spec = importlib.machinery.ModuleSpec(name, self, origin=DRIVER)
             if name in ("IPython", "IPython.core"):

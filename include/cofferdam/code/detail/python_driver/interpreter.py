@@ -348,13 +348,22 @@ class Interpreter:
         """Executes source code. Returns the value of the last statement if that is an expression, else None. If
         `is_part` is true, the code is a part of a cell whose source is already known by this file name."""
         import _ast as ast  # the names below come from this module; importing `ast` would cost each fork time
-        shown = source
         if self.notebook is not None:
-            source, shown = self.notebook.cell(source, filename)
+            source = self.notebook.cell(source, filename)
         if not is_part:
-            remember_source(filename, shown)
+            remember_source(filename, source)
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
+        tree = None
+        try:
+            tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
+        except (SyntaxError, ValueError):
+            if self.notebook is None:
+                raise
+        if tree is None:
+            source, shown = self.notebook.translated(source)
+            if not is_part:
+                remember_source(filename, shown)
+            tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST | flags, True)
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = ast.Expression(tree.body.pop().value)

@@ -146,20 +146,18 @@ class Notebook:
             sys.path.insert(max(0, len(sys.path) - 1), users)
 
     def cell(self, source, filename):
-        """Returns the Python for a cell, which is the cell itself if that is valid Python, and the text that tracebacks
-        show."""
+        """Returns the code of a cell, which is the cell itself unless it is one magic without `%`."""
         if filename != MAGIC_CODE:
             self.filename = filename
         word = source.strip()
         if "\n" not in word and self.is_automatic(word.split(" ")[0] if word else "", word):
-            source = "get_ipython().run_line_magic(%r, %r)" % tuple((word + " ").split(" ", 1))
-            return source, source
-        try:
-            import _ast
-            compile(source, filename, "exec", _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
-            return source, source
-        except (SyntaxError, ValueError):
-            made = translate(source)
+            return "get_ipython().run_line_magic(%r, %r)" % tuple((word + " ").split(" ", 1))
+        return source
+
+    @staticmethod
+    def translated(source):
+        """Returns the Python for a cell that is not valid Python, and the text that tracebacks show."""
+        made = translate(source)
         left = source.split("\n")[made.count("\n") + 1:]  # the body of a cell magic
         return made, "\n".join([made, *left])
 
