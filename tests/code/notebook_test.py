@@ -150,7 +150,8 @@ class Cells(unittest.TestCase):
             ("x = %time f()", "x = " + magic("time", "f()")),
             ("!!ls", "get_ipython().getoutput('ls')"),
             ("%pip install 'a b'", magic("pip", "install 'a b'")),
-            ("!a \\\n  b\nx", shell("a   b") + "\n\nx"),
+            ("!a \\\n  b\nx", shell("a    b") + "\n\nx"),
+            ("%pip install a\\\nb", magic("pip", "install a b") + "\n"),
             ("s = '''\n!no\n%no\n'''\n!yes", "s = '''\n!no\n%no\n'''\n" + shell("yes")),
             ("f(a\n%b)\n!c", "f(a\n%b)\n" + shell("c")),
             ("s = 'it' # it's\n!c", "s = 'it' # it's\n" + shell("c")),
@@ -163,6 +164,7 @@ class Cells(unittest.TestCase):
             ("?len", magic("pinfo", "len")),
             ("%%bash -x\n\necho hi", cell("bash", "-x", "\necho hi\n")),
             ("\n\n  %%time\n  f()\n", "\n\n" + cell("time", "", "f()\n")),
+            ("x\n%%time\ny", "x\n" + magic("%time") + "\ny"),
             (">>> x = 1\n... y", "x = 1\ny"),
             ("%", "%"), ("", ""), ("!", shell("")),
         ]:
@@ -326,6 +328,7 @@ class Contexts(unittest.TestCase):
                          ("UsageError", "Line magic function `%nonsense` not found."))
         self.assertEqual(self.run_cell("%%nonsense\n1").error, ("UsageError", "Cell magic `%%nonsense` not found."))
         self.assertEqual(self.run_cell("%bash").error[0], "UsageError")
+        self.assertEqual(self.run_cell("1\n%%time\n2").error[1], "Line magic function `%%time` not found.")
 
     def test_directory_and_environment(self):
         self.assertEqual(self.run_cell("%cd /\n%pwd").text, "'/'")
@@ -413,8 +416,6 @@ class Contexts(unittest.TestCase):
                                 "    def _repr_e2b_chart_(self): return {'type': 'line'}\nB()")
         self.assertEqual((outcome.forms[0]["text/html"], outcome.forms[0]["x/y"], outcome.forms[0]["e2b/chart"]),
                          ("h", "z", '{"type": "line"}'))
-        outcome = self.run_cell("display({'text/html': 'raw'}, raw=True)\n%%html", )
-        self.assertEqual(outcome.error[0], "SyntaxError")
         self.assertEqual(self.run_cell("display({'text/html': 'raw'}, raw=True)").forms, [{"text/html": "raw"}])
         self.assertEqual(self.run_cell("%%html\n<i>").forms[0]["text/html"], "<i>\n")
 

@@ -11,8 +11,8 @@ INDENT = re.compile(r"[ \t]+")
 PROMPT = re.compile(r"(>>>|\.\.\.|In \[\d+\]:|   \.+:)( |$)")
 HELP = re.compile(r"(\s*)(%{0,2}[^\W\d][\w.]*)(\?\??)\s*$")
 HELP_BEFORE = re.compile(r"(\s*)(\?\??)\s*(%{0,2}[^\W\d][\w.]*)\s*$")
-MAGIC = re.compile(r"%([^\W\d][\w.]*)(?:\s+(.*))?$", re.S)
-CELL_MAGIC = re.compile(r"%%([^\W\d][\w.]*|!)(?:[ \t]+(.*))?$")
+MAGIC = re.compile(r"%(\S+)(?:\s+(.*))?$", re.S)
+CELL_MAGIC = re.compile(r"%%(\S+)(?:[ \t]+(.*))?$")
 STRING = re.compile(r"(?i)(?:[rbuft]{0,2})('''|\"\"\"|'|\")")
 
 
@@ -66,7 +66,7 @@ def joined(lines, at, start):
     lines."""
     text, count = lines[at][start:], 1
     while text.endswith("\\") and at + count < len(lines):
-        text = text[:-1] + lines[at + count]
+        text = text[:-1] + " " + lines[at + count]
         count += 1
     return count, text
 
