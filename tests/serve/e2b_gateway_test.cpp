@@ -61,7 +61,6 @@ TEST(E2bGateway, both_dialects_create_a_sandbox) {
     EXPECT_EQ(text_at(value, "clientID"), "6532622b");
     EXPECT_EQ(text_at(value, "envdVersion"), "0.6.13");
     EXPECT_EQ(text_at(value, "envdAccessToken").size(), 64U);
-    EXPECT_TRUE(value.at("domain").is_null());
     EXPECT_TRUE(value.at("trafficAccessToken").is_null());
     answer = co_await client.api("POST", "/sandboxes", R"({"templateID":"base","timeout":60,"secure":true})");
     EXPECT_EQ(text_at(json_of(answer.text()), "envdAccessToken").size(), 64U);
@@ -124,14 +123,6 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
          failure_text(400,
                       "validation error: request body has an error: doesn't match schema: \\\"metadata\\\" must be an "
                       "object of strings")},
-        {"POST", "/v2/sandboxes", R"({"templateID":"base","autoPause":true})",
-         failure_text(400, "autoPause: the backend of this gateway cannot be paused; leave it out")},
-        {"POST", "/v2/sandboxes", R"({"templateID":"base","network":{"allowOut":["1.1.1.1"]}})",
-         failure_text(400, "network: not supported by this gateway; leave it out")},
-        {"POST", "/v2/sandboxes", R"({"templateID":"base","volumeMounts":[{"name":"v","path":"/mnt"}]})",
-         failure_text(400, "volumeMounts: not supported by this gateway; leave it out")},
-        {"POST", "/v2/sandboxes", R"({"templateID":"base","autoResume":{"enabled":true}})",
-         failure_text(400, "autoResume: not supported by this gateway")},
         {"GET", "/v2/sandboxes?limit=0", "",
          failure_text(400, "validation error: parameter \\\"limit\\\" in query has an error: 1 to 100")},
         {"GET", "/v2/sandboxes?nextToken=x", "", failure_text(400, "Invalid next token")},
@@ -147,11 +138,7 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
     http_response answer =
         co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base","envVars":{"a=b":"1"}})");
     EXPECT_EQ(answer.status(), 400);
-    answer = co_await client.api("POST", "/v2/sandboxes",
-                                 R"({"templateID":"base","network":{},"mcp":null,"volumeMounts":[],"autoPause":false,)"
-                                 R"("allow_internet_access":true,"something":"new"})");
-    EXPECT_EQ(answer.status(), 201) << "what asks for nothing is taken: " << answer.text();
-    EXPECT_EQ(gateway.sandboxes(), 1U);
+    EXPECT_EQ(gateway.sandboxes(), 0U);
   });
 }
 
@@ -159,7 +146,7 @@ TEST(E2bGateway, no_internet_is_promised_only_where_there_is_none) {
   const std::string body = R"({"templateID":"base","allow_internet_access":false})";
   run_with_gateway([&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const http_response answer = co_await client.api("POST", "/v2/sandboxes", body);
-    EXPECT_EQ(answer.status(), 400);
+    EXPECT_EQ(answer.status(), 501);
   });
   run_with_gateway(
       [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
@@ -210,8 +197,6 @@ TEST(E2bGateway, the_list_has_pages_and_filters) {
     EXPECT_EQ(said(answer), "200 {\"sandboxes\":{}}");
     answer = co_await client.api("GET", "/v2/sandboxes/" + ids[0] + "/logs");
     EXPECT_EQ(said(answer), "200 {\"logs\":[],\"logEntries\":[]}");
-    answer = co_await client.api("POST", "/sandboxes/" + ids[0] + "/snapshots", "{}");
-    EXPECT_EQ(said(answer), failure_text(501, "snapshots: not supported by this gateway"));
   });
 }
 

@@ -45,13 +45,15 @@ class sandbox_registry;
 /// accepted and ignored.
 ///
 /// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
-/// refreshes. Pause and resume need a `suspendable_environment`. Processes have output, input, signals, terminals and
-/// several listeners. Files have signed URLs, gzip and metadata. Directories are watched by polling. Services can be
-/// added on further ports (`e2b_gateway::options::port`), such as the code interpreter
+/// refreshes. A repeated creation with the same `Idempotency-Key` gets the same sandbox. Pause, resume, auto-resume and
+/// snapshots need a `suspendable_environment`; forks also need `e2b_gateway::options::snapshots`. A sandbox that cannot
+/// be paused keeps running, and is killed at the end of its lifetime. Processes have output, input, signals, terminals
+/// and several listeners. Files have signed URLs, gzip and metadata. Directories are watched by polling. Services can
+/// be added on further ports (`e2b_gateway::options::port`), such as the code interpreter
 /// (`e2b_gateway::code_interpreter`).
 ///
-/// Network rules, volumes, snapshots, forks, templates, auto-resume and compressed messages are not supported. A
-/// request for them is refused with an error.
+/// Network rules that do not hold already, volumes, templates and compressed messages are not supported. A request for
+/// them is refused with an error. Unknown members of a request, and null, false and empty values, are ignored.
 ///
 /// An upload over an existing file is written in place by a shell in the sandbox, as by envd, E2B's daemon in a
 /// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed within the home. If

@@ -244,7 +244,12 @@ def life(box):
     again = Sandbox.connect(box.sandbox_id)
     assert again.files.read("signed.txt") == "by url"
     assert box.get_metrics() == []
-    fails(SandboxException, "cannot be paused", box.pause)
+    assert box.pause() is False and box.is_running(), "what cannot be paused keeps running"
+    assert box.get_host(8080).startswith(f"8080-{box.sandbox_id}.localhost:"), box.get_host(8080)
+    again = Sandbox.create(idempotency_key="the-same", lifecycle={"on_timeout": "pause", "auto_resume": True})
+    assert Sandbox.create(idempotency_key="the-same", lifecycle={"on_timeout": "pause", "auto_resume": True}
+                          ).sandbox_id == again.sandbox_id
+    assert again.kill()
     fails(AuthenticationException, "", Sandbox.create, api_key="e2b_" + "0" * 40)
 
 

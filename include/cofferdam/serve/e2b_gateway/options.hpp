@@ -84,6 +84,10 @@ class port_service {
 using port_factory =
     std::function<std::unique_ptr<port_service>(any_environment& environment, const sandbox_facts& facts)>;
 
+/// A callable that makes the provider for a snapshot.
+/// \param name  the name of the snapshot, which `snapshot()` of an environment has returned.
+using snapshot_provider = std::function<any_provider(const std::string& name)>;
+
 /// The settings of an `e2b_gateway::server`: keys, names and limits.
 class options {
  public:
@@ -104,8 +108,8 @@ class options {
   }
 
   /// Sets the domain of sandboxes. Port 49983 of a sandbox has the host name `49983-ID.DOMAIN`. `sandbox.DOMAIN` is
-  /// used with header fields, and `api.DOMAIN` is the API. Clients receive the domain, unless it is `localhost` (the
-  /// default).
+  /// used with header fields, and `api.DOMAIN` is the API. Clients receive the domain, from which their SDKs make the
+  /// host names of ports. Default: `localhost`; clients receive it with the port of the gateway, as `localhost:3000`.
   /// \param name  a DNS name, without a port.
   /// \throws error{exec_errc::invalid_argument} for another name.
   options& domain(std::string name) {
@@ -211,6 +215,15 @@ class options {
     return *this;
   }
 
+  /// Sets the provider of sandboxes that are made from a snapshot, such as
+  /// `[](const std::string& name) { return any_provider(e2b::from_template(name)); }`. Without it, clients can take
+  /// snapshots, if the environment supports that, but forks and sandboxes from snapshots are refused. The gateway does
+  /// not delete snapshots.
+  options& snapshots(snapshot_provider factory) {
+    snapshots_ = std::move(factory);
+    return *this;
+  }
+
   /// Sets the limits of the HTTP server. `allowed_hosts` in it are further host names of the gateway, which checks them
   /// itself. Default: 1024 connections, 10 minutes for a client that does not read, and 640 s between two requests.
   /// E2B's clients keep an unused connection for a shorter time than that.
@@ -240,6 +253,8 @@ class options {
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
   /// Returns the services of all sandboxes, by port.
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
+  /// Returns the factory of providers for snapshots; it may be empty.
+  const snapshot_provider& snapshots() const noexcept { return snapshots_; }
   const http_server_settings& server() const noexcept { return server_; }
 
  private:
@@ -282,6 +297,7 @@ class options {
   std::chrono::seconds max_lifetime_{24 * 3600};
   std::chrono::milliseconds watch_interval_{250};
   std::map<std::uint16_t, port_factory> ports_;
+  snapshot_provider snapshots_;
   http_server_settings server_ = usual_server();
 };
 

@@ -36,6 +36,7 @@ COFFERDAM_DECL awaitable<void> server::serve(listener where) {
   server_ = std::make_shared<cofferdam::detail::http_server>(
       executor_, [core = core_](http_call& call) { return detail::dispatcher::handle(core, call); },
       std::move(settings));
+  core_->listens_on(where.port());
   server_->listen(std::move(where));
   return serve_on(server_, core_);
 }

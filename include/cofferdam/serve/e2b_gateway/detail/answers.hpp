@@ -50,11 +50,14 @@ inline http_reply json_reply(int status, const boost::json::value& value) {
   reply.content("application/json; charset=utf-8", boost::json::serialize(value));
   return reply;
 }
-inline http_reply error_reply(int status, std::string_view message) {
+inline boost::json::object error_object(int status, std::string_view message) {
   boost::json::object object;
   object["code"] = status;
   object["message"] = valid_json_text(message);
-  return json_reply(status, object);
+  return object;
+}
+inline http_reply error_reply(int status, std::string_view message) {
+  return json_reply(status, error_object(status, message));
 }
 inline http_reply text_reply(int status, std::string_view text) {
   http_reply reply(status);

@@ -44,6 +44,49 @@ inline std::string timestamp(std::chrono::system_clock::time_point when) {
   return std::string(text, size) + "." + fraction + "Z";
 }
 
+/// Parses a time as RFC 3339 defines it, such as `2026-01-31T12:00:00.5+01:00`.
+/// \return  no value for any other text.
+inline std::optional<std::chrono::system_clock::time_point> time_from(std::string_view text) {
+  const auto number = [&](std::size_t at, std::size_t digits) -> std::optional<unsigned> {
+    if (text.size() < at + digits) return std::nullopt;
+    return number_from<unsigned>(text.substr(at, digits));
+  };
+  const auto is = [&](std::size_t at, std::string_view any_of) {
+    return at < text.size() && any_of.find(text[at]) != std::string_view::npos;
+  };
+  const auto year = number(0, 4);
+  const auto month = number(5, 2);
+  const auto day = number(8, 2);
+  const auto hour = number(11, 2);
+  const auto minute = number(14, 2);
+  const auto second = number(17, 2);
+  if (!year || !month || !day || !hour || !minute || !second || !is(4, "-") || !is(7, "-") || !is(10, "Tt ") ||
+      !is(13, ":") || !is(16, ":") || *hour > 23 || *minute > 59 || *second > 60)
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
+                                         std::chrono::day(*day)};
+  if (!date.ok()) return std::nullopt;
+  std::chrono::nanoseconds past =
+      std::chrono::hours(*hour) + std::chrono::minutes(*minute) + std::chrono::seconds(*second);
+  std::size_t at = 19;
+  if (is(at, ".")) {
+    std::chrono::nanoseconds unit{100'000'000};
+    for (++at; is(at, "0123456789"); ++at, unit /= 10) past += unit * (text[at] - '0');
+  }
+  if (is(at, "+- ")) {  // a plus sign that was not encoded in the query arrives as a blank
+    const auto hours = number(at + 1, 2);
+    const auto minutes = number(at + 4, 2);
+    if (!hours || !minutes || !is(at + 3, ":")) return std::nullopt;
+    const std::chrono::minutes offset = std::chrono::hours(*hours) + std::chrono::minutes(*minutes);
+    past += text[at] == '-' ? offset : -offset;
+    at += 6;
+  } else if (is(at, "Zz")) {
+    ++at;
+  }
+  if (at != text.size()) return std::nullopt;
+  return std::chrono::time_point_cast<std::chrono::system_clock::duration>(std::chrono::sys_days(date) + past);
+}
+
 /// Parses the JSON object in a request's body. An empty body counts as `{}`.
 /// \throws http_refusal 400 if the body is not a JSON object.
 inline boost::json::object json_object_of(std::string_view text) {
@@ -80,8 +123,11 @@ class api_fields {
   std::optional<std::int64_t> number(std::string_view name) const {
     const boost::json::value* const found = find(name);
     if (found == nullptr) return std::nullopt;
-    if (!found->is_int64()) throw wrong(name, "an integer");
-    return found->get_int64();
+    if (!found->is_number()) throw wrong(name, "an integer");
+    std::error_code inexact;  // of a number with a fraction, or too large; `60.0` is an integer too
+    const auto number = found->to_number<std::int64_t>(inexact);
+    if (inexact) throw wrong(name, "an integer");
+    return number;
   }
   string_pairs strings(std::string_view name) const {
     string_pairs pairs;
@@ -94,14 +140,6 @@ class api_fields {
                          std::string(value.get_string().data(), value.get_string().size()));
     }
     return pairs;
-  }
-  /// Returns true if the member exists and is not null, `false`, or an empty object or list.
-  bool has_value(std::string_view name) const noexcept {
-    const boost::json::value* const found = find(name);
-    if (found == nullptr) return false;
-    if (found->is_bool()) return found->get_bool();
-    if (found->is_object()) return !found->get_object().empty();
-    return !found->is_array() || !found->get_array().empty();
   }
 
  private:
@@ -128,8 +166,7 @@ inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
   object["clientID"] = cofferdam::detail::json_view(client_id);
   object["envdVersion"] = cofferdam::detail::json_view(envd_version);
   if (settings.token) object["envdAccessToken"] = *settings.token;
-  object["domain"] = nullptr;
-  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
+  object["domain"] = settings.domain;
   object["trafficAccessToken"] = nullptr;
   if (settings.traffic_token) object["trafficAccessToken"] = *settings.traffic_token;
   return object;
@@ -160,11 +197,10 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
   boost::json::object object = listed_object(sandbox);
   const sandbox_settings& settings = sandbox.settings();
   if (settings.token) object["envdAccessToken"] = *settings.token;
-  object["domain"] = nullptr;
-  if (sandbox.options().domain() != "localhost") object["domain"] = sandbox.options().domain();
+  object["domain"] = settings.domain;
   object["allowInternetAccess"] = sandbox.options().has_internet();
   boost::json::object lifecycle;
-  lifecycle["autoResume"] = false;
+  lifecycle["autoResume"] = settings.resumes_on_request;
   lifecycle["onTimeout"] = settings.pauses_at_end ? "pause" : "kill";
   object["lifecycle"] = std::move(lifecycle);
   return object;
@@ -204,14 +240,21 @@ class list_filter {
       if (!number) throw http_refusal(400, "Invalid next token");
       behind_ = *number;
     }
+    if (const auto after = query.find("startedAfter"); after && !after->empty()) {
+      started_after_ = time_from(*after);
+      if (!started_after_)
+        throw http_refusal(400, "validation error: parameter \"startedAfter\" in query has an error: not a time");
+    }
     is_ascending_ = query.value("order") == "asc";
-    template_ = std::string(query.value("template"));
+    const std::string_view name = query.value("template");
+    for (const char c : name.substr(0, name.find(':'))) template_ += cofferdam::detail::lowered(c);
   }
 
   bool takes(const served_sandbox& sandbox) const {
     const bool is_paused = sandbox.now() == served_sandbox::state::paused;
     if (sandbox.now() == served_sandbox::state::ended || !(is_paused ? paused_ : running_)) return false;
     if (!template_.empty() && template_ != sandbox.settings().template_name) return false;
+    if (started_after_ && sandbox.started() <= *started_after_) return false;
     const string_pairs& has = sandbox.settings().metadata;
     return std::all_of(metadata_.begin(), metadata_.end(),
                        [&](const auto& pair) { return std::find(has.begin(), has.end(), pair) != has.end(); });
@@ -237,6 +280,7 @@ class list_filter {
   std::string template_;
   std::size_t limit_ = 100;
   std::optional<std::uint64_t> behind_;
+  std::optional<std::chrono::system_clock::time_point> started_after_;
   bool running_ = true;
   bool paused_ = true;
   bool is_ascending_ = false;

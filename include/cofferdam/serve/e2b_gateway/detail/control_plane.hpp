@@ -2,14 +2,21 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/repeated_creations.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/requested_sandbox.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/snapshots.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -18,6 +25,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +52,15 @@ class control_plane {
     std::vector<std::string> parts;
     for (const std::string_view part : cofferdam::detail::path_components(self.call_.path()))
       parts.push_back(form_decode(part));
+    if (parts.size() == 1 && parts[0] == "snapshots") {
+      if (method != "GET") throw wrong_method();
+      co_return self.core_->snapshots().page(query_fields(self.call_.query()), self.owner_);
+    }
+    if (!parts.empty() && (parts[0] == "volumes" || parts[0] == "volumecontent")) {
+      if (parts.size() == 1 && method == "GET") co_return json_reply(200, boost::json::array());
+      throw http_refusal(501, "volumes: this gateway has no volumes; upload the files into each sandbox instead");
+    }
+    if (parts.size() == 2 && parts[0] == "templates" && method == "DELETE") self.refuse_to_delete(parts[1]);
     const bool is_v2 = !parts.empty() && parts.front() == "v2";
     if (is_v2) parts.erase(parts.begin());
     if (parts.empty() || parts.front() != "sandboxes" || parts.size() > 3) throw unknown();
@@ -92,29 +109,136 @@ class control_plane {
   }
 
   awaitable<http_reply> create(bool is_v2) {
-    const boost::json::object object = co_await read();
+    boost::json::object object;
+    cofferdam::detail::sha256_digest digest{};
+    const std::string key(call_.field("Idempotency-Key").value_or(std::string_view()));
+    if (key.size() > 256) throw http_refusal(400, "Idempotency-Key: longer than 256 characters");
+    {
+      const cofferdam::detail::request_body body = co_await sandbox_registry::read_body(core_, call_, owner_);
+      object = json_object_of(body.text());
+      if (!key.empty()) digest = cofferdam::detail::sha256_of((is_v2 ? "2 " : "1 ") + std::string(body.text()));
+    }
+    std::optional<repeated_creations::turn> turn;
+    if (!key.empty()) {
+      const repeated_creations::name name(owner_, key);
+      const std::function<bool(const std::string&)> is_open = [this](const std::string& id) {
+        return core_->sandboxes().contains(id);
+      };
+      const std::string earlier = co_await repeated_creations::find(core_->creations(), name, digest, is_open);
+      if (!earlier.empty()) co_return json_reply(201, sandbox_object(*core_->find(earlier, owner_)));
+      turn.emplace(core_->creations(), name);
+    }
+    const sandbox_registry::sandbox_pointer sandbox = co_await create_new(std::move(object), is_v2);
+    if (turn) turn->created(sandbox->settings().id);
+    co_return json_reply(201, sandbox_object(*sandbox));
+  }
+
+  awaitable<sandbox_registry::sandbox_pointer> create_new(boost::json::object object, bool is_v2) {
     const api_fields fields(object);
     sandbox_settings settings;
     const std::optional<std::string> asked = fields.text("templateID");
     if (!asked)
       throw http_refusal(
           400, "validation error: request body has an error: doesn't match schema: property \"templateID\" is missing");
-    settings.template_name = template_of(*asked);
+    environment_opener opener;
+    if (const saved_snapshot* const snapshot = core_->snapshots().find(*asked, owner_)) {
+      opener = opener_of(*snapshot);
+      settings.template_name = snapshot->template_name;
+    } else {
+      settings.template_name = template_of(*asked);
+    }
     const std::int64_t usual = is_v2 ? 300 : 15;
-    const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(usual));
-    if (is_v2 || fields.boolean("secure").value_or(false)) settings.token = cofferdam::detail::random_token();
-    if (settings.token && !core_->options().ports().empty()) settings.traffic_token = cofferdam::detail::random_token();
+    settings.life = checked_life(fields.number("timeout").value_or(usual));
+    settings.is_private = is_off(object_at(object, "network"), "allowPublicTraffic");
+    add_tokens(settings, is_v2 || fields.boolean("secure").value_or(false));
     settings.metadata = fields.strings("metadata");
     settings.variables = fields.strings("envVars");
     for (const auto& [name, value] : settings.variables) static_cast<void>(command().variable(name, value));
     check_size("metadata", settings.metadata);
     check_size("envVars", settings.variables);
-    settings.pauses_at_end = fields.boolean("autoPause").value_or(false);
+    const requested_lifecycle lifecycle(object);
+    settings.pauses_at_end = lifecycle.pauses();
+    settings.resumes_on_request = lifecycle.resumes();
     settings.owner = owner_;
-    refuse_what_is_not_here(fields);
-    const sandbox_registry::sandbox_pointer sandbox =
-        co_await sandbox_registry::create(core_, std::move(settings), life);
-    co_return json_reply(201, sandbox_object(*sandbox));
+    refuse_missing_features(object, core_->options());
+    sandbox_registry::sandbox_pointer sandbox =
+        co_await sandbox_registry::create(core_, std::move(settings), std::move(opener));
+    co_return sandbox;
+  }
+
+  /// Gives a new sandbox the tokens of its own that clients must send.
+  void add_tokens(sandbox_settings& settings, bool is_secured) const {
+    settings.token.reset();
+    settings.traffic_token.reset();
+    if (is_secured) settings.token = cofferdam::detail::random_token();
+    if ((is_secured && !core_->options().ports().empty()) || settings.is_private)
+      settings.traffic_token = cofferdam::detail::random_token();
+  }
+
+  // ---- snapshots and forks ----
+  /// Returns the opener of environments with the files of a snapshot.
+  /// \throws http_refusal 501 if the gateway has no provider for them.
+  environment_opener opener_of(const saved_snapshot& snapshot) const {
+    const snapshot_provider& factory = core_->options().snapshots();
+    if (!factory) throw no_provider();
+    return [provider = factory(snapshot.id)] { return open_environment<any_provider>(provider); };
+  }
+  static http_refusal no_provider() {
+    return {501,
+            "snapshots: this gateway has no provider that opens a snapshot; set e2b_gateway::options::snapshots, or "
+            "create a new sandbox and upload the files"};
+  }
+
+  [[noreturn]] void refuse_to_delete(const std::string& name) const {
+    if (core_->snapshots().find(name, owner_) == nullptr)
+      throw http_refusal(404, "template '" + one_line(name.substr(0, 128)) + "' not found");
+    throw http_refusal(501, "snapshots: this gateway cannot delete a snapshot; delete it where the sandboxes run");
+  }
+
+  awaitable<saved_snapshot> take_snapshot(sandbox_registry::sandbox_pointer sandbox, std::string what,
+                                          std::string name) {
+    if (!sandbox->can_pause())
+      throw http_refusal(501, what +
+                                  ": the backend of this gateway cannot save a sandbox; create a new sandbox, and "
+                                  "download and upload the files");
+    core_->snapshots().check_room();
+    saved_snapshot taken;
+    taken.id = co_await sandbox->environment().snapshot();
+    taken.name = std::move(name);
+    taken.sandbox = sandbox->settings().id;
+    taken.template_name = sandbox->settings().template_name;
+    taken.owner = owner_;
+    core_->snapshots().add(taken);
+    co_return taken;
+  }
+
+  awaitable<http_reply> fork(sandbox_registry::sandbox_pointer sandbox, const boost::json::object& object) {
+    const api_fields fields(object);
+    const std::int64_t count = fields.number("count").value_or(1);
+    if (count < 1 || count > 100)
+      throw http_refusal(400, "validation error: \"count\" must be an integer from 1 to 100");
+    const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(300));
+    if (sandbox->can_pause() && !core_->options().snapshots()) throw no_provider();
+    const saved_snapshot taken = co_await take_snapshot(sandbox, "fork", "");
+    boost::json::array answer;
+    for (std::int64_t i = 0; i < count; ++i) {
+      sandbox_settings settings = sandbox->settings();
+      settings.life = life;
+      add_tokens(settings, settings.token.has_value());
+      boost::json::object result;
+      try {
+        const sandbox_registry::sandbox_pointer created =
+            co_await sandbox_registry::create(core_, std::move(settings), opener_of(taken));
+        result["sandbox"] = sandbox_object(*created);
+      } catch (const http_refusal& refusal) {
+        result["error"] = error_object(refusal.status(), refusal.what());
+      } catch (const error& failure) {
+        if (failure.code() == exec_errc::cancelled) throw;
+        result["error"] = error_object(500, "The sandbox could not be created");
+      }
+      answer.push_back(std::move(result));
+    }
+    co_return json_reply(201, answer);
   }
 
   std::string template_of(std::string name) const {
@@ -136,21 +260,6 @@ class control_plane {
     std::size_t size = 0;
     for (const auto& [key, value] : strings) size += key.size() + value.size();
     if (size > max_bytes) throw http_refusal(400, std::string(name) + ": more than 64 KiB");
-  }
-
-  /// Refuses options that are not supported. Otherwise a client would rely on isolation that does not exist.
-  void refuse_what_is_not_here(const api_fields& fields) const {
-    const bool internet = fields.boolean("allow_internet_access").value_or(true);
-    if (!internet && core_->options().has_internet())
-      throw http_refusal(400,
-                         "allow_internet_access: this gateway cannot remove the network of a sandbox; use a backend "
-                         "without network, and declare it in the gateway's options");
-    if (const boost::json::value* const resume = fields.find("autoResume"))
-      if (resume->is_object() && api_fields(resume->get_object()).boolean("enabled").value_or(false))
-        throw http_refusal(400, "autoResume: not supported by this gateway");
-    for (const std::string_view name : {"network", "volumeMounts", "mcp", "iam"})
-      if (fields.has_value(name))
-        throw http_refusal(400, std::string(name) + ": not supported by this gateway; leave it out");
   }
 
   http_reply list(bool is_old) const {
@@ -193,10 +302,22 @@ class control_plane {
     if (method != due) throw wrong_method();
     if (what == "metrics") co_return json_reply(200, boost::json::array());
     if (what == "logs") co_return logs();
-    if (what == "network" || what == "snapshots" || what == "fork")
-      throw http_refusal(501, what + ": not supported by this gateway");
     const boost::json::object object = co_await read();
     const api_fields fields(object);
+    if (what == "network") {
+      // A change that the environment fulfils already is accepted.
+      check_network(object, is_off(object, "allow_internet_access") || is_off(object, "allowInternetAccess"),
+                    core_->options());
+      co_return http_reply(204);
+    }
+    if (what == "snapshots") {
+      const saved_snapshot taken = co_await take_snapshot(sandbox, what, fields.text("name").value_or(std::string()));
+      co_return json_reply(201, snapshot_list::describe(taken));
+    }
+    if (what == "fork") {
+      http_reply forked = co_await fork(sandbox, object);
+      co_return forked;
+    }
     if (what == "timeout") {
       const std::int64_t seconds = fields.number("timeout").value_or(-1);
       if (seconds < 0) throw http_refusal(400, "validation error: \"timeout\" must be an integer of at least 0");
@@ -214,8 +335,10 @@ class control_plane {
       co_return http_reply(204);
     }
     if (what == "pause") {
+      // E2B's clients take status 409 as the answer that nothing was paused, and not as a failure.
       if (!sandbox->can_pause())
-        throw http_refusal(501, "Error pausing sandbox - the backend of this gateway cannot be paused");
+        throw http_refusal(409, "Error pausing sandbox - the backend of this gateway cannot be paused; sandbox '" +
+                                    sandbox->settings().id + "' keeps running");
       const bool done = co_await served_sandbox::pause(sandbox);
       if (!done)
         throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");

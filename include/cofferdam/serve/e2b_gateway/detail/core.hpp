@@ -11,9 +11,11 @@
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/arrival.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/repeated_creations.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/snapshots.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -44,6 +46,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
         opener_(std::move(opener)),
         options_(std::move(options)),
         router_(options_.domain(), hosts_of(options_)),
+        creations_(executor),
         slots_(std::make_shared<cofferdam::detail::async_semaphore>(executor, options_.sandboxes())),
         memory_(executor, options_.memory(), options_.message()),
         watches_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
@@ -55,6 +58,12 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   const e2b_gateway::options& options() const noexcept { return options_; }
   const request_router& router() const noexcept { return router_; }
   const std::map<std::string, sandbox_pointer>& sandboxes() const noexcept { return sandboxes_; }
+
+  /// Sets the port of the gateway's listener, which clients need for the default domain.
+  void listens_on(std::uint16_t port) {
+    domain_ = options_.domain();
+    if (domain_ == "localhost" && port != 0) domain_ += ":" + std::to_string(port);
+  }
 
   /// Returns the owner of an API request, which is the digest of its API key. Each key has its own sandboxes.
   /// \throws http_refusal 401 for an unknown key.
@@ -81,18 +90,24 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
       throw http_refusal(404, "Sandbox \"" + id + "\" doesn't exist or you don't have access to it");
     return found->second;
   }
-  /// Returns the running sandbox with this id for a request to the data plane (the API inside a sandbox); null if there
-  /// is none.
-  sandbox_pointer running(const std::string& id) const {
+  /// Returns the sandbox with this id for a request to the data plane (the API inside a sandbox); null if there is
+  /// none. The sandbox is running, or it is paused and a request may resume it.
+  sandbox_pointer reachable(const std::string& id) const {
     const auto found = sandboxes_.find(id);
-    if (found == sandboxes_.end() || found->second->now() != served_sandbox::state::running) return nullptr;
-    return found->second;
+    if (found == sandboxes_.end()) return nullptr;
+    const served_sandbox::state now = found->second->now();
+    const bool may_wake = now == served_sandbox::state::paused && found->second->settings().resumes_on_request;
+    return now == served_sandbox::state::running || may_wake ? found->second : nullptr;
   }
 
+  repeated_creations& creations() noexcept { return creations_; }
+  snapshot_list& snapshots() noexcept { return snapshots_; }
+
   /// Opens an environment for a new sandbox.
+  /// \param opener  opens the environment; the gateway's own provider if it is empty.
   /// \throws http_refusal if the limit is reached, or if the gateway is being stopped; the exceptions of the provider.
   static awaitable<sandbox_pointer> create(std::shared_ptr<sandbox_registry> self, sandbox_settings settings,
-                                           std::chrono::seconds life) {
+                                           environment_opener opener = environment_opener()) {
     const std::size_t max_sandboxes = self->options_.sandboxes();
     if (self->is_over_) throw http_refusal(503, "The gateway is being stopped");
     // Each key has a share of the limit, so that no key can use the share of another key.
@@ -103,16 +118,18 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     if (!self->slots_->try_acquire(1)) throw too_many(max_sandboxes);
     auto slots = std::make_unique<owner_slots>(self->slots_, part, std::move(of_owner),
                                                cofferdam::detail::held_permits(*self->slots_, 1));
-    opened_environment opened = co_await self->opener_();
+    if (!opener) opener = self->opener_;
+    opened_environment opened = co_await opener();
     settings.id = sandbox_id_text();
     settings.number = ++self->made_;
-    const bool cannot_pause = settings.pauses_at_end && !opened.environment().can_suspend();
+    settings.domain = self->domain_;
+    // A sandbox that cannot be paused is killed at its end, and clients see that in its description.
+    if (!opened.environment().can_suspend()) settings.pauses_at_end = settings.resumes_on_request = false;
+    const std::chrono::seconds life = settings.life;
     auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
                                                     std::move(opened), std::move(slots));
-    if (self->is_over_ || cannot_pause) {
+    if (self->is_over_) {
       self->close(sandbox);
-      if (cannot_pause)
-        throw http_refusal(400, "autoPause: the backend of this gateway cannot be paused; leave it out");
       throw http_refusal(503, "The gateway is being stopped");
     }
     sandbox->live(life);
@@ -213,6 +230,9 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   environment_opener opener_;
   e2b_gateway::options options_;
   request_router router_;
+  std::string domain_ = options_.domain();
+  repeated_creations creations_;
+  snapshot_list snapshots_;
   std::shared_ptr<cofferdam::detail::async_semaphore>
       slots_;  // shared, because a sandbox returns its slot and may outlive this object
   std::map<cofferdam::detail::sha256_digest, std::weak_ptr<cofferdam::detail::async_semaphore>>

@@ -19,6 +19,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -101,6 +103,14 @@ class dispatcher {
     object["code"] = 502;
     return json_reply(502, object);
   }
+  static http_reply locked_reply(const std::string& id) {
+    boost::json::object object;
+    object["sandboxId"] = id;
+    object["message"] =
+        "This sandbox can't be resumed with the credentials provided. Check your access token and try again.";
+    object["code"] = 403;
+    return json_reply(403, object);
+  }
   static http_reply unauthorized_reply() {
     return error_reply(401, "unauthorized access, please provide a valid access token or method signing if supported");
   }
@@ -119,15 +129,31 @@ class dispatcher {
 
   static awaitable<void> serve_sandbox(std::shared_ptr<sandbox_registry> core, http_call& call, std::string id,
                                        std::uint16_t port) {
-    std::shared_ptr<served_sandbox> sandbox = core->running(id);
+    std::shared_ptr<served_sandbox> sandbox = core->reachable(id);
     if (!sandbox) {
       co_await call.reply(not_found_reply(id));
       co_return;
     }
+    // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access token
+    // or the traffic token.
+    const bool is_secured =
+        !may_enter(*sandbox, call) || (sandbox->settings().is_private && !sandbox->settings().token);
+    const bool is_refused = port == envd_port ? !may_enter(*sandbox, call) : is_secured && !may_pass(*sandbox, call);
+    if (sandbox->now() == served_sandbox::state::paused) {
+      if (is_refused) {
+        co_await call.reply(locked_reply(id));
+        co_return;
+      }
+      constexpr std::chrono::seconds least{300};
+      co_await served_sandbox::resume(sandbox, std::max(least, sandbox->settings().life));
+      sandbox = core->reachable(id);
+      if (!sandbox) {
+        co_await call.reply(not_found_reply(id));
+        co_return;
+      }
+    }
     if (port != envd_port) {
-      // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access
-      // token or the traffic token.
-      if (!may_enter(*sandbox, call) && !may_pass(*sandbox, call)) {
+      if (is_refused) {
         co_await call.reply(unauthorized_reply());
         co_return;
       }

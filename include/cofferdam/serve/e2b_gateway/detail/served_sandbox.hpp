@@ -50,8 +50,12 @@ struct sandbox_settings {
       traffic_token;  ///< the token for the further ports; present if the sandbox is secured and has such ports
   string_pairs metadata;
   string_pairs variables;
+  std::string domain;  ///< the domain of the sandbox's host names, as clients receive it
   bool pauses_at_end = false;
-  std::uint64_t number = 0;  ///< counts the sandboxes in the order of their creation
+  bool resumes_on_request = false;  ///< true if a request to the paused sandbox resumes it
+  bool is_private = false;          ///< true if the further ports need a token, even if the sandbox is not secured
+  std::chrono::seconds life{};      ///< the requested lifetime
+  std::uint64_t number = 0;         ///< counts the sandboxes in the order of their creation
 };
 
 /// One slot in the limit of all keys, and one slot in the share of one key. The destructor returns both.

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Tests of the gateway's control API: the wishes in a request for a sandbox, repeated requests, pausing, snapshots and
+// forks.
+
+#include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/serve/e2b_gateway.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
+
+#include "serve/gateway_support.hpp"
+
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::comes_about;
+using cofferdam_test::gateway_client;
+using cofferdam_test::gateway_sandbox_name;
+using cofferdam_test::json_of;
+using cofferdam_test::run_with_gateway;
+using cofferdam_test::said;
+using cofferdam_test::text_at;
+
+std::string message_of(const http_response& answer) {
+  return std::to_string(answer.status()) + " " + text_at(json_of(answer.text()), "message");
+}
+
+TEST(E2bCreation, values_that_ask_for_nothing_special_are_taken) {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+    const std::vector<std::string> more{
+        R"("network":{},"mcp":null,"volumeMounts":[],"autoPause":false,"allow_internet_access":true,"something":"new")",
+        R"("network":{"allowOut":[],"denyOut":null,"rules":{},"allowPublicTraffic":true},"mcp":{},"iam":{"tokens":{}})",
+        R"("network":{"allowOut":["1.1.1.1"],"maskRequestHost":"localhost:${PORT}"},"timeout":60.0)",
+        R"("autoPause":true,"autoPauseMemory":false,"autoResume":{"enabled":true},"secure":null,"metadata":null)",
+        R"("autoResume":true,"lifecycle":{"onTimeout":{"action":"pause","mode":"memory"},"autoResume":true})",
+        R"("lifecycle":{"on_timeout":"pause"},"allow_internet_access":null,"mcp":{"a":null,"b":[]},"envVars":null)",
+        R"("network":null,"iam":null,"volumeMounts":null,"autoPause":null,"autoResume":{"enabled":false})",
+    };
+    for (const std::string& members : more) {
+      const http_response answer =
+          co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base",)" + members + "}");
+      EXPECT_EQ(answer.status(), 201) << members << " " << answer.text();
+    }
+    EXPECT_EQ(gateway.sandboxes(), more.size());
+  });
+}
+
+TEST(E2bCreation, a_wish_that_a_client_would_rely_on_is_refused_with_a_way_out) {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+    const std::vector<std::pair<std::string, std::string>> rows{
+        {R"("allow_internet_access":false)",
+         "501 allow_internet_access: this gateway cannot remove the network of a sandbox; use a backend without "
+         "network, and declare it with e2b_gateway::options::without_internet"},
+        {R"("network":{"denyOut":["0.0.0.0/0"]})",
+         "501 network: this gateway cannot remove the network of a sandbox; use a backend without network, and "
+         "declare it with e2b_gateway::options::without_internet"},
+        {R"("network":{"rules":{"api.example.com":[{"transform":{}, "x":1}]}})",
+         "501 network: this gateway cannot change the requests that leave a sandbox; leave rules out, and pass what a "
+         "command needs in its variables"},
+        {R"("volumeMounts":[{"name":"v","path":"/mnt"}])",
+         "501 volumeMounts: this gateway has no volumes; leave it out, and upload the files instead"},
+        {R"("mcp":{"github":{"token":"x"}})",
+         "501 mcp: this gateway starts no MCP server in a sandbox; leave it out, and start the server as a command"},
+        {R"("iam":{"tokens":{"a":{"audience":"b"}}})",
+         "501 iam: this gateway issues no tokens for a sandbox; leave it out, and pass a token in envVars"},
+    };
+    for (const auto& [members, expected] : rows) {
+      const http_response answer =
+          co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base",)" + members + "}");
+      EXPECT_EQ(message_of(answer), expected) << members;
+    }
+    EXPECT_EQ(gateway.sandboxes(), 0U);
+    http_response answer = co_await client.api("GET", "/volumes");
+    EXPECT_EQ(said(answer), "200 []");
+    answer = co_await client.api("POST", "/volumes", R"({"name":"v"})");
+    EXPECT_EQ(message_of(answer),
+              "501 volumes: this gateway has no volumes; upload the files into each sandbox instead");
+  });
+}
+
+TEST(E2bCreation, network_rules_are_accepted_if_they_hold_already) {
+  const auto asks = [](std::string rules) {
+    return [rules = std::move(rules)](gateway_client& client, gateway_sandbox_name box) {
+      return client.api("PUT", "/sandboxes/" + box.id + "/network", rules);
+    };
+  };
+  const auto nothing = asks(R"({"allowOut":[],"denyOut":[]})");
+  const auto denial = asks(R"({"denyOut":["0.0.0.0/0"]})");
+  const auto permission = asks(R"({"allow_internet_access":false,"allowOut":["1.1.1.1"]})");
+  run_with_gateway([&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name box = co_await client.create();
+    http_response answer = co_await nothing(client, box);
+    EXPECT_EQ(answer.status(), 204);
+    answer = co_await denial(client, box);
+    EXPECT_EQ(answer.status(), 501);
+  });
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        http_response answer = co_await denial(client, box);
+        EXPECT_EQ(answer.status(), 204);
+        answer = co_await permission(client, box);
+        EXPECT_EQ(message_of(answer),
+                  "501 network: the sandboxes of this gateway have no network at all; leave allowOut out, and upload "
+                  "what they need");
+      },
+      e2b_gateway::options().without_internet());
+}
+
+TEST(E2bCreation, host_names_of_ports_lead_to_this_machine_and_not_to_the_cloud) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
+    boost::json::value value = json_of(answer.text());
+    const std::string id = text_at(value, "sandboxID");
+    const std::string domain = "localhost:" + std::to_string(client.port);
+    EXPECT_EQ(text_at(value, "domain"), domain);
+    answer = co_await client.api("GET", "/sandboxes/" + id);
+    EXPECT_EQ(text_at(json_of(answer.text()), "domain"), domain);
+    // The SDKs' name for port 8080, as a browser or curl would use it.
+    http_request request("GET", "/");
+    request.field("Host", "8080-" + id + "." + domain);
+    request.field("X-Access-Token", text_at(value, "envdAccessToken"));
+    answer = co_await client.http.request(std::move(request));
+    EXPECT_EQ(text_at(json_of(answer.text()), "message"), "The sandbox is running but port is not open");
+  });
+  run_with_gateway(
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
+        EXPECT_EQ(text_at(json_of(answer.text()), "domain"), "box.example");
+      },
+      e2b_gateway::options().domain("box.example"));
+}
+
+TEST(E2bCreation, traffic_that_is_not_public_needs_a_token) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    http_response answer =
+        co_await client.api("POST", "/sandboxes", R"({"templateID":"base","network":{"allowPublicTraffic":false}})");
+    const boost::json::value value = json_of(answer.text());
+    EXPECT_FALSE(value.as_object().contains("envdAccessToken"));
+    const std::string token = text_at(value, "trafficAccessToken");
+    EXPECT_EQ(token.size(), 64U);
+    const auto ask = [&](const std::string& given) {
+      http_request request("GET", "/");
+      request.field("E2b-Sandbox-Id", text_at(value, "sandboxID")).field("E2b-Sandbox-Port", "8080");
+      if (!given.empty()) request.field("E2B-Traffic-Access-Token", given);
+      return request;
+    };
+    answer = co_await client.http.request(ask(""));
+    EXPECT_EQ(answer.status(), 401);
+    answer = co_await client.http.request(ask(token));
+    EXPECT_EQ(answer.status(), 502) << "the port is closed";
+  });
+}
+
+TEST(E2bCreation, a_repeated_request_gets_the_same_sandbox) {
+  run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+    const auto ask = [&](const std::string& key, const std::string& body) {
+      http_request request("POST", "/v2/sandboxes");
+      request.field("X-API-KEY", client.key).field("Idempotency-Key", key).content("application/json", body);
+      return client.http.request(std::move(request));
+    };
+    const std::string body = R"({"templateID":"base"})";
+    // Both requests are sent before either is answered.
+    std::vector<std::string> ids;
+    const auto done = [&](std::exception_ptr failure, http_response answer) {
+      ids.push_back(failure ? "failed" : text_at(json_of(answer.text()), "sandboxID"));
+    };
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::co_spawn(executor, ask("k1", body), done);
+    asio::co_spawn(executor, ask("k1", body), done);
+    const std::function<bool()> both = [&] { return ids.size() == 2; };
+    const bool answered = co_await comes_about(both);
+    EXPECT_TRUE(answered);
+    EXPECT_EQ(ids.front(), ids.back());
+    EXPECT_EQ(gateway.sandboxes(), 1U);
+    http_response answer = co_await ask("k1", body);
+    EXPECT_EQ(text_at(json_of(answer.text()), "sandboxID"), ids.front());
+    answer = co_await ask("k1", R"({"templateID":"base","timeout":60})");
+    EXPECT_EQ(message_of(answer),
+              "422 Idempotency-Key: the key was used for a different request; use a new key for each sandbox");
+    answer = co_await ask("k2", body);
+    EXPECT_NE(text_at(json_of(answer.text()), "sandboxID"), ids.front());
+    // Another owner may use the same key.
+    const std::string mine = std::exchange(client.key, "e2b_fedcba9876543210");
+    answer = co_await ask("k1", R"({"templateID":"base","timeout":60})");
+    EXPECT_EQ(answer.status(), 201);
+    client.key = mine;
+    // A request that failed, and a sandbox that has ended, are forgotten.
+    answer = co_await ask("k3", R"({"templateID":"none"})");
+    EXPECT_EQ(answer.status(), 404);
+    answer = co_await ask("k3", body);
+    EXPECT_EQ(answer.status(), 201);
+    co_await client.api("DELETE", "/sandboxes/" + ids.front());
+    answer = co_await ask("k1", R"({"templateID":"base","timeout":60})");
+    EXPECT_EQ(answer.status(), 201);
+    answer = co_await ask(std::string(257, 'k'), body);
+    EXPECT_EQ(answer.status(), 400);
+  });
+}
+
+TEST(E2bCreation, sandboxes_are_listed_by_the_time_of_their_start) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name first = co_await client.create();
+    http_response answer = co_await client.api("GET", "/sandboxes/" + first.id);
+    const std::string started = text_at(json_of(answer.text()), "startedAt");
+    const gateway_sandbox_name second = co_await client.create();
+    answer = co_await client.api("GET", "/v2/sandboxes?startedAfter=" + started + "&template=Base%3Alatest");
+    const boost::json::value listed = json_of(answer.text());
+    EXPECT_EQ(listed.as_array().size(), 1U);
+    EXPECT_EQ(text_at(listed.at(0), "sandboxID"), second.id);
+    answer = co_await client.api("GET", "/v2/sandboxes?startedAfter=2001-01-01T00%3A00%3A00%2B02%3A00");
+    EXPECT_EQ(json_of(answer.text()).as_array().size(), 2U);
+    answer = co_await client.api("GET", "/v2/sandboxes?startedAfter=yesterday");
+    EXPECT_EQ(answer.status(), 400);
+  });
+}
+
+TEST(E2bCreation, times_are_read_as_rfc_3339_writes_them) {
+  const auto read = [](const char* text) {
+    const auto found = e2b_gateway::detail::time_from(text);
+    return found ? e2b_gateway::detail::timestamp(*found) : std::string("none");
+  };
+  EXPECT_EQ(read("2026-01-31T12:00:00Z"), "2026-01-31T12:00:00.000000000Z");
+  EXPECT_EQ(read("2026-01-31t12:00:00.25z"), "2026-01-31T12:00:00.250000000Z");
+  EXPECT_EQ(read("2026-01-31T12:00:00+01:30"), "2026-01-31T10:30:00.000000000Z");
+  EXPECT_EQ(read("2026-01-31T12:00:00 01:30"), "2026-01-31T10:30:00.000000000Z");
+  EXPECT_EQ(read("2026-01-31T12:00:00.123456789-00:01"), "2026-01-31T12:01:00.123456789Z");
+  for (const char* const wrong : {"", "2026", "2026-02-30T12:00:00Z", "2026-01-31T24:00:00Z", "2026-01-31T12:00:00Zx",
+                                  "2026-01-31T12:00:00+1", "2026/01/31T12:00:00Z", "-026-01-31T12:00:00Z"})
+    EXPECT_EQ(read(wrong), "none") << wrong;
+}
+
+// ---- pausing and saving ----
+
+TEST(E2bCreation, what_cannot_be_paused_keeps_running) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name box =
+        co_await client.create(R"({"templateID":"base","autoPause":true,"autoResume":{"enabled":true}})");
+    http_response answer = co_await client.api("GET", "/sandboxes/" + box.id);
+    const boost::json::value detail = json_of(answer.text());
+    EXPECT_EQ(text_at(detail.at("lifecycle"), "onTimeout"), "kill") << "it is not described as what it cannot do";
+    EXPECT_FALSE(detail.at("lifecycle").at("autoResume").as_bool());
+    answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
+    EXPECT_EQ(message_of(answer),
+              "409 Error pausing sandbox - the backend of this gateway cannot be paused; sandbox '" + box.id +
+                  "' keeps running");
+    answer = co_await client.get(box, "/health");
+    EXPECT_EQ(answer.status(), 204);
+    const std::string way_out =
+        ": the backend of this gateway cannot save a sandbox; create a new sandbox, and download and upload the files";
+    answer = co_await client.api("POST", "/sandboxes/" + box.id + "/snapshots", "{}");
+    EXPECT_EQ(message_of(answer), "501 snapshots" + way_out);
+    answer = co_await client.api("POST", "/sandboxes/" + box.id + "/fork", "{}");
+    EXPECT_EQ(message_of(answer), "501 fork" + way_out);
+    answer = co_await client.api("GET", "/snapshots");
+    EXPECT_EQ(said(answer), "200 []");
+  });
+}
+
+/// A local environment that pretends to support pausing and snapshots.
+class saving_environment {
+ public:
+  saving_environment(local_environment inside, std::shared_ptr<std::string> calls)
+      : inside_(std::move(inside)), calls_(std::move(calls)) {}
+  awaitable<command_result> run_command(command c) { return inside_.run_command(std::move(c)); }
+  awaitable<process> start(command c) { return inside_.start(std::move(c)); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inside_.read_file(std::move(path), max_bytes);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return inside_.write_file(std::move(path), content);
+  }
+  awaitable<void> pause() {
+    *calls_ += "pause ";
+    co_return;
+  }
+  awaitable<void> resume() {
+    *calls_ += "resume ";
+    co_return;
+  }
+  awaitable<std::string> snapshot() {
+    *calls_ += "snapshot ";
+    co_return "saved:" + std::to_string(++saved_);
+  }
+  awaitable<void> close() { return inside_.close(); }
+
+ private:
+  local_environment inside_;
+  std::shared_ptr<std::string> calls_;
+  int saved_ = 0;
+};
+class saving_provider {
+ public:
+  explicit saving_provider(std::shared_ptr<std::string> calls) : calls_(std::move(calls)) {}
+  awaitable<saving_environment> open() const { return open_with(calls_); }
+
+ private:
+  static awaitable<saving_environment> open_with(std::shared_ptr<std::string> calls) {
+    *calls += "open ";
+    const local recipe = local().without_warning();
+    local_environment inside = co_await recipe.open();
+    co_return saving_environment(std::move(inside), std::move(calls));
+  }
+  std::shared_ptr<std::string> calls_;
+};
+static_assert(suspendable_environment<saving_environment> && code_exec_provider<saving_provider>);
+
+TEST(E2bCreation, a_request_resumes_a_paused_sandbox_that_asked_for_it) {
+  const auto calls = std::make_shared<std::string>();
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box =
+            co_await client.create(R"({"templateID":"base","autoPause":true,"autoResume":{"enabled":true}})");
+        http_response answer = co_await client.api("GET", "/sandboxes/" + box.id);
+        EXPECT_TRUE(json_of(answer.text()).at("lifecycle").at("autoResume").as_bool());
+        answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
+        EXPECT_EQ(answer.status(), 204);
+        gateway_sandbox_name stranger = box;
+        stranger.token = std::string(64, '0');
+        answer = co_await client.call(stranger, "process.Process/List", "{}");
+        EXPECT_EQ(answer.status(), 403) << "a wrong token wakes nothing";
+        EXPECT_EQ(*calls, "open pause ");
+        answer = co_await client.call(box, "process.Process/List", "{}");
+        EXPECT_EQ(said(answer), "200 {}");
+        EXPECT_EQ(*calls, "open pause resume ");
+      },
+      e2b_gateway::options(), any_provider(saving_provider(calls)));
+}
+
+TEST(E2bCreation, snapshots_are_taken_listed_and_used) {
+  const auto calls = std::make_shared<std::string>();
+  const auto opened = std::make_shared<std::string>();
+  const auto factory = [opened](const std::string& name) {
+    *opened += name + " ";
+    return cofferdam_test::local_provider();
+  };
+  run_with_gateway(
+      [&](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        const std::string target = "/sandboxes/" + box.id;
+        http_response answer = co_await client.api("POST", target + "/snapshots", "{}");
+        EXPECT_EQ(said(answer), R"(201 {"snapshotID":"saved:1","names":[]})");
+        answer = co_await client.api("POST", target + "/snapshots", R"({"name":"mine"})");
+        EXPECT_EQ(said(answer), R"(201 {"snapshotID":"saved:2","names":["mine"]})");
+        answer = co_await client.api("GET", "/snapshots?limit=1&sandboxID=" + box.id);
+        EXPECT_EQ(said(answer), R"(200 [{"snapshotID":"saved:2","names":["mine"]}])");
+        answer =
+            co_await client.api("GET", "/snapshots?nextToken=" + std::string(answer.field("X-Next-Token").value()));
+        EXPECT_EQ(said(answer), R"(200 [{"snapshotID":"saved:1","names":[]}])");
+        EXPECT_FALSE(answer.field("X-Next-Token"));
+        co_await client.create(R"({"templateID":"mine"})");
+        EXPECT_EQ(*opened, "saved:2 ");
+        answer = co_await client.api("DELETE", "/templates/saved%3A1");
+        EXPECT_EQ(answer.status(), 501);
+        answer = co_await client.api("DELETE", "/templates/other");
+        EXPECT_EQ(answer.status(), 404);
+        const std::string mine = std::exchange(client.key, "e2b_fedcba9876543210");
+        answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"mine"})");
+        EXPECT_EQ(answer.status(), 404) << "another owner has no such snapshot";
+        client.key = mine;
+        // There is room for one more sandbox, so one of two forks fails.
+        answer = co_await client.api("POST", target + "/fork", R"({"count":2,"timeout":60})");
+        EXPECT_EQ(answer.status(), 201);
+        const boost::json::value forks = json_of(answer.text());
+        EXPECT_EQ(text_at(forks.at(0).at("sandbox"), "envdAccessToken").size(), 64U);
+        EXPECT_NE(text_at(forks.at(0).at("sandbox"), "envdAccessToken"), box.token);
+        EXPECT_EQ(forks.at(1).at("error").at("code").to_number<int>(), 429);
+        EXPECT_EQ(*opened, "saved:2 saved:3 saved:3 ");
+        EXPECT_EQ(gateway.sandboxes(), 3U);
+      },
+      e2b_gateway::options().sandboxes(3).snapshots(factory), any_provider(saving_provider(calls)));
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        const http_response answer = co_await client.api("POST", "/sandboxes/" + box.id + "/fork", "{}");
+        EXPECT_EQ(answer.status(), 501) << "no provider opens a snapshot";
+      },
+      e2b_gateway::options(), any_provider(saving_provider(calls)));
+}
+
+}  // namespace
