@@ -58,8 +58,9 @@ std::string record(std::string_view text) { return std::string(text) + '\0'; }
 TEST(FileOperations, a_listing_is_read_record_by_record) {
   run([&]() -> awaitable<void> {
     answering env([&](const command&) {
-      return said(record("f 5 644 ./dir/b\nc") + record("d 4096 755 ./dir/a") + record("l 3 777 ./dir/z z") +
-                  record("o 0 600 ./dir/p"));
+      return said(record("f 5 644 1700000000 0 7 root UNKNOWN ./dir/b\nc") + record("") +
+                  record("d 4096 755 -5 1 2 a b ./dir/a") + record("") + record("l 3 777 0 0 0 a b ./dir/z z") +
+                  record("to there\n") + record("o 0 600 9223372036854775807 0 0 a b ./dir/p") + record(""));
     });
     std::vector<directory_entry> found = co_await list_directory(env, "dir");
     EXPECT_EQ(found.size(), 4U);
@@ -69,19 +70,29 @@ TEST(FileOperations, a_listing_is_read_record_by_record) {
     EXPECT_EQ(found.at(1).path(), "b\nc");
     EXPECT_EQ(found.at(1).size(), 5U);
     EXPECT_EQ(found.at(1).mode(), 0644U);
+    EXPECT_EQ(found.at(1).modified(), std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)));
+    EXPECT_EQ(found.at(1).owner_id(), 0U);
+    EXPECT_EQ(found.at(1).group_id(), 7U);
+    EXPECT_EQ(found.at(1).owner(), "root");
+    EXPECT_EQ(found.at(1).group(), "") << "stat prints UNKNOWN for a group without a name";
     EXPECT_EQ(found.at(2).type(), file_type::other);
+    EXPECT_FALSE(found.at(2).modified()) << "no clock can represent this time";
     EXPECT_EQ(found.at(3).type(), file_type::symlink);
+    EXPECT_EQ(found.at(3).target(), "to there\n");
   });
 }
 
 TEST(FileOperations, a_listing_that_was_cut_is_too_large_and_never_short) {
-  EXPECT_EQ(list_error(said(record("f 5 644 ./dir/b"), 1 << 30)), exec_errc::too_large);
+  EXPECT_EQ(list_error(said(record("f 5 644 0 0 0 a b ./dir/b") + record(""), 1 << 30)), exec_errc::too_large);
 }
 
 TEST(FileOperations, an_answer_that_makes_no_sense_is_an_error) {
   for (const std::string& answer :
-       {std::string("garbage"), record("f"), record("f x 644 ./dir/a"), record("f 5 x ./dir/a"), record("f 5 644"),
-        record("f 5 644 a"), std::string("f 5 644 ./dir/unfinished"), record("")})
+       {std::string("garbage"), record("f") + record(""), record("f x 644 0 0 0 a b ./dir/a") + record(""),
+        record("f 5 x 0 0 0 a b ./dir/a") + record(""), record("f 5 644 x 0 0 a b ./dir/a") + record(""),
+        record("f 5 644 0 -1 0 a b ./dir/a") + record(""), record("f 5 644 0 0 0") + record(""),
+        record("f 5 644 0 0 0 a b c") + record(""), record("f 5 644 0 0 0 a b ./dir/without_target"),
+        record("f 5 644 0 0 0 a b ./dir/a") + "unfinished", record("")})
     EXPECT_EQ(list_error(said(answer)), exec_errc::io_error) << answer;
 }
 

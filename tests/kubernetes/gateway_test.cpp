@@ -43,8 +43,9 @@ class KubernetesGateway : public testing::Test {
 };
 
 TEST_F(KubernetesGateway, the_official_javascript_sdk_is_served) {
-  run_sdk_script("'" + sdk_peers() + "/node' '" + sdk_script("sdk_test.mjs") + "' '" + sdk_peers() + "/js'", 37,
-                 e2b_gateway::options(), pods());
+  run_sdk_script("env COFFERDAM_GATEWAY_WALLS=1 '" + sdk_peers() + "/node' '" + sdk_script("sdk_test.mjs") + "' '" +
+                     sdk_peers() + "/js'",
+                 38, e2b_gateway::options(), pods());
 }
 
 TEST_F(KubernetesGateway, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
@@ -54,8 +55,9 @@ TEST_F(KubernetesGateway, the_official_javascript_sdk_of_the_code_interpreter_is
 }
 
 TEST_F(KubernetesGateway, the_official_python_sdk_is_served) {
-  run_sdk_script("'" + sdk_peers() + "/python/bin/python' '" + sdk_script("sdk_test.py") + "'", 22,
-                 e2b_gateway::options(), pods());
+  run_sdk_script(
+      "env COFFERDAM_GATEWAY_WALLS=1 '" + sdk_peers() + "/python/bin/python' '" + sdk_script("sdk_test.py") + "'", 23,
+      e2b_gateway::options(), pods());
 }
 
 }  // namespace

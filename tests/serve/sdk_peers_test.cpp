@@ -34,12 +34,12 @@ std::string peers() { return cofferdam_test::sdk_peers(); }
 
 TEST(E2bSdk, the_official_javascript_sdk_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 37);
+  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 38);
 }
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_older_dialect_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js_old'", 37);
+  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js_old'", 38);
 }
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
@@ -50,7 +50,7 @@ TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served) {
 
 TEST(E2bSdk, the_official_python_sdk_is_served) {
   COFFERDAM_NEEDS("e2b-peers", !peers().empty(), "what E2B's own SDKs say to the gateway");
-  run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 22);
+  run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 23);
 }
 
 /// The place that clients expect: their home is the workspace, for files and for commands.
@@ -62,8 +62,9 @@ any_provider jails() { return any_provider(jail().workspace_path("/home/user"));
 
 TEST(E2bSdk, the_official_javascript_sdk_is_served_over_jails) {
   COFFERDAM_NEEDS_JAIL_AND_PEERS();
-  run_script("'" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 37, e2b_gateway::options(),
-             jails());
+  run_script(
+      "env COFFERDAM_GATEWAY_WALLS=1 '" + peers() + "/node' '" + script("sdk_test.mjs") + "' '" + peers() + "/js'", 38,
+      e2b_gateway::options(), jails());
 }
 
 TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served_over_jails) {
@@ -75,8 +76,8 @@ TEST(E2bSdk, the_official_javascript_sdk_of_the_code_interpreter_is_served_over_
 
 TEST(E2bSdk, the_official_python_sdk_is_served_over_jails) {
   COFFERDAM_NEEDS_JAIL_AND_PEERS();
-  run_script("'" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 22, e2b_gateway::options(),
-             jails());
+  run_script("env COFFERDAM_GATEWAY_WALLS=1 '" + peers() + "/python/bin/python' '" + script("sdk_test.py") + "'", 23,
+             e2b_gateway::options(), jails());
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ struct wire_entry {
   std::uint64_t size = 0;
   std::int64_t seconds = 0;
   std::uint32_t nanoseconds = 0;
+  std::uint32_t owner = 0;
+  std::uint32_t group = 0;
+  std::string target;
 };
 constexpr unsigned regular = 0, folder = 1, link = 2, other = 3;
 
@@ -71,6 +74,9 @@ wire_entry take_entry(wire_reader& from) {
   entry.size = from.number<std::uint64_t>();
   entry.seconds = from.number<std::int64_t>();
   entry.nanoseconds = from.number<std::uint32_t>();
+  entry.owner = from.number<std::uint32_t>();
+  entry.group = from.number<std::uint32_t>();
+  entry.target = from.string();
   return entry;
 }
 
@@ -342,6 +348,9 @@ TEST_P(WardenFiles, stat_tells_what_stands_there) {
   EXPECT_EQ(entry.size, 5U);
   EXPECT_EQ(entry.seconds, status.st_mtim.tv_sec);
   EXPECT_EQ(entry.nanoseconds, static_cast<std::uint32_t>(status.st_mtim.tv_nsec));
+  EXPECT_EQ(entry.owner, status.st_uid);
+  EXPECT_EQ(entry.group, status.st_gid);
+  EXPECT_EQ(entry.target, "");
   ASSERT_EQ(files().stat("d", &entry), 0);
   EXPECT_EQ(entry.type, folder);
   EXPECT_EQ(entry.mode, 0755U);
@@ -349,6 +358,12 @@ TEST_P(WardenFiles, stat_tells_what_stands_there) {
   ASSERT_EQ(files().stat("l", &entry), 0);
   EXPECT_EQ(entry.type, link);
   EXPECT_EQ(entry.size, 0U);
+  EXPECT_EQ(entry.target, "f");
+  std::map<std::string, wire_entry> entries;
+  ASSERT_EQ(files().list(".", false, &entries), 0);
+  EXPECT_EQ(entries.at("l").target, "f");
+  EXPECT_EQ(entries.at("f").owner, status.st_uid);
+  EXPECT_EQ(entries.at("f").target, "");
   ASSERT_EQ(files().stat("p", &entry), 0);
   EXPECT_EQ(entry.type, other);
 }

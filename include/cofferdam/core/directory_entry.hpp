@@ -6,8 +6,12 @@
 #include <cofferdam/core/workspace_path.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,6 +122,8 @@ class directory_entry {
   /// Describes an entry. The other members describe the parameters.
   directory_entry(std::string path, file_type type, std::uint64_t size, unsigned mode)
       : path_(std::move(path)), type_(type), size_(size), mode_(mode) {}
+  /// Describes the same entry as `facts` by another path.
+  directory_entry(std::string path, const directory_entry& facts) : directory_entry(facts) { path_ = std::move(path); }
 
   /// Returns the path. `stat` returns a path relative to the workspace, and `list` a path relative to the listed
   /// directory. The path may contain any bytes except NUL.
@@ -134,11 +140,90 @@ class directory_entry {
   /// Returns the permission bits, 0 to 0777.
   unsigned mode() const noexcept { return mode_; }
 
+  /// Sets the time of the last change of the content.
+  directory_entry& modified(std::chrono::system_clock::time_point when) & {
+    modified_ = when.time_since_epoch().count();
+    return *this;
+  }
+  /// Returns the time of the last change of the content; no value if the environment does not report it. Some
+  /// environments report whole seconds.
+  std::optional<std::chrono::system_clock::time_point> modified() const noexcept {
+    if (modified_ == unknown_time) return std::nullopt;
+    return std::chrono::system_clock::time_point(std::chrono::system_clock::duration(modified_));
+  }
+
+  /// Sets the numbers of the owner and of the group.
+  directory_entry& ids(std::uint32_t owner, std::uint32_t group) & {
+    owner_id_ = owner;
+    group_id_ = group;
+    return *this;
+  }
+  /// Returns the user id of the owner; no value if the environment does not report it.
+  std::optional<std::uint32_t> owner_id() const noexcept { return known(owner_id_); }
+  /// Returns the group id; no value if the environment does not report it.
+  std::optional<std::uint32_t> group_id() const noexcept { return known(group_id_); }
+
+  /// Sets the names of the owner and of the group.
+  directory_entry& names(std::string owner, std::string group) & {
+    if (!owner.empty() || !group.empty()) texts_ = make_texts(std::move(owner), std::move(group), target());
+    return *this;
+  }
+  /// Returns the user name of the owner; empty if the environment does not report it, or if the user has no name.
+  std::string owner() const { return texts_ ? texts_->owner : std::string(); }
+  /// Returns the name of the group; empty if the environment does not report it, or if the group has no name.
+  std::string group() const { return texts_ ? texts_->group : std::string(); }
+
+  /// Sets the target of a symbolic link.
+  directory_entry& target(std::string path) & {
+    if (!path.empty()) texts_ = make_texts(owner(), group(), std::move(path));
+    return *this;
+  }
+  /// Returns the path in a symbolic link, as it was written; empty if the entry is no symbolic link, or if the
+  /// environment does not report the path. It may be relative to the directory of the link, and may not exist.
+  std::string target() const { return texts_ ? texts_->target : std::string(); }
+
  private:
+  static constexpr std::int64_t unknown_time = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::uint32_t unknown_id = std::numeric_limits<std::uint32_t>::max();  // no user and no group has it
+
+  /// The texts that most entries of a listing lack, or share with another entry. They are allocated only if they are
+  /// known, because a listing may have millions of entries.
+  struct texts {
+    std::string owner;
+    std::string group;
+    std::string target;
+  };
+
+  static std::optional<std::uint32_t> known(std::uint32_t id) noexcept {
+    if (id == unknown_id) return std::nullopt;
+    return id;
+  }
+  static std::shared_ptr<const texts> make_texts(std::string owner, std::string group, std::string target) {
+    return std::make_shared<const texts>(texts{std::move(owner), std::move(group), std::move(target)});
+  }
+
   std::string path_;
   file_type type_ = file_type::other;
   std::uint64_t size_ = 0;
   unsigned mode_ = 0;
+  std::uint32_t owner_id_ = unknown_id;
+  std::uint32_t group_id_ = unknown_id;
+  std::int64_t modified_ = unknown_time;
+  std::shared_ptr<const texts> texts_;
 };
+
+namespace detail {
+
+/// Converts a time that the kernel reports for a file. A file system may have times that a clock cannot represent.
+/// \return  no value for such a time.
+inline std::optional<std::chrono::system_clock::time_point> file_time(std::int64_t seconds,
+                                                                      std::uint32_t nanoseconds) noexcept {
+  constexpr std::int64_t limit = 9'000'000'000;  // nanoseconds in 64 bits reach to the year 2262
+  if (seconds < -limit || seconds > limit || nanoseconds >= 1'000'000'000) return std::nullopt;
+  const std::chrono::nanoseconds since = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
+  return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(since));
+}
+
+}  // namespace detail
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

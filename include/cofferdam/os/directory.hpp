@@ -108,7 +108,9 @@ class directory {
     const unique_fd found = detail::open_beneath(fd_.get(), clean, O_PATH | O_NOFOLLOW, resolution_);
     struct stat status {};
     if (!found || ::fstat(found.get(), &status) != 0) throw detail::path_error(errno, "stat", clean);
-    return detail::entry_of(clean, status);
+    directory_entry entry = detail::entry_of(clean, status);
+    if (entry.type() == file_type::symlink) entry.target(detail::read_link(found.get()));
+    return entry;
   }
 
   /// Returns the unchanged target of the symbolic link at `path`.

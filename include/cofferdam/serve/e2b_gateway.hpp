@@ -36,13 +36,15 @@ class sandbox_registry;
 ///
 /// Each sandbox is an environment that the provider opens. The environment is closed when the sandbox is killed, when
 /// its lifetime ends, and when `serve` ends. Clients see the environment's workspace as the home directory
-/// `/home/user`. Other absolute paths are refused without a look-up.
+/// `/home/user`. Files at other absolute paths are available if the environment reports that the files of the host are
+/// isolated from its commands: commands in the environment read and change them. Otherwise they are refused, because
+/// they would be files of the host. Directories are watched in the home only.
 ///
 /// Commands see the paths of the provider. With `docker::container_options().working_directory("/home/user")`,
 /// `/home/user` is the same directory for files and commands. With `local` it is not: `/home/user` in a command is a
-/// path of the host. Commands use `start`, and files use the environment's own file operations, so every layer
-/// (middleware) of the provider applies. The environment determines the user of commands: `user` and `root` are both
-/// accepted and ignored.
+/// path of the host. Commands use `start`, and files in the home use the environment's own file operations, so every
+/// layer (middleware) of the provider applies. A command may start in any directory that a command can change to. The
+/// environment determines the user of commands: `user` and `root` are both accepted and ignored.
 ///
 /// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
 /// refreshes. A repeated creation with the same `Idempotency-Key` gets the same sandbox. Pause, resume, auto-resume and

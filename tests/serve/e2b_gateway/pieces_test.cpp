@@ -154,6 +154,22 @@ TEST(GatewayPaths, the_home_is_the_workspace) {
   EXPECT_EQ(paths.outside("."), "/home/user");
 }
 
+TEST(GatewayPaths, a_path_elsewhere_stays_absolute) {
+  const guest_paths paths("/home/user", "/tmp/w1/workspace");
+  EXPECT_EQ(paths.locate("/"), "/");
+  EXPECT_EQ(paths.locate("/etc//./hostname"), "/etc/hostname");
+  EXPECT_EQ(paths.locate("../../tmp/x/"), "/tmp/x");
+  EXPECT_EQ(paths.locate("/../.."), "/");
+  const std::string longer_name = std::string(paths.home()) + "2/a";
+  EXPECT_EQ(paths.locate(longer_name), longer_name);
+  EXPECT_EQ(paths.locate("~/a"), "a");
+  EXPECT_EQ(paths.locate("/tmp/w1/workspace/a"), "a");
+  EXPECT_EQ(paths.outside("/etc/hostname"), "/etc/hostname");
+  EXPECT_EQ(code_of([&] { paths.locate(std::string_view("/a\0b", 4)); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { paths.locate("/" + std::string(300, 'x')); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { paths.locate("~bob/x"); }), exec_errc::invalid_argument);
+}
+
 TEST(GatewayPaths, nothing_else_is_reached) {
   for (const char* const workspace : {"/tmp/w1/workspace", ""}) {
     const std::string home = "/home/user";
@@ -175,7 +191,7 @@ TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
   const boost::json::object file = paths.describe(directory_entry("g.txt", file_type::regular, 14, 0644), "d/g.txt");
   EXPECT_EQ(boost::json::serialize(file),
             R"({"name":"g.txt","type":"FILE_TYPE_FILE","path":"/home/user/d/g.txt","size":"14","mode":420,)"
-            R"("permissions":"-rw-r--r--","owner":"user","group":"user"})");
+            R"("permissions":"-rw-r--r--"})");
   const boost::json::object odd = paths.describe(directory_entry("\xff", file_type::directory, 0, 0755), "\xff");
   EXPECT_EQ(boost::json::serialize(odd.at("name")), "\"\xEF\xBF\xBD\"") << "what is not UTF-8 would be no JSON";
   EXPECT_EQ(odd.at("permissions"), "drwxr-xr-x");

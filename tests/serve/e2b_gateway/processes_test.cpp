@@ -70,7 +70,6 @@ TEST(E2bProcesses, what_is_wrong_with_a_start_is_in_the_end_envelope) {
     const std::vector<row> rows{
         {R"({"process":{"cmd":"ls","cwd":"/home/user/none"}})",
          R"({"error":{"code":"invalid_argument","message":"cwd '/home/user/none' does not exist"}})"},
-        {R"({"process":{"cmd":"ls","cwd":"/etc"}})", R"({"error":{"code":"permission_denied",)"},
         {R"({"process":{"cmd":""}})", R"({"error":{"code":"invalid_argument","message":"process.cmd is empty"}})"},
         {R"({})", R"({"error":{"code":"invalid_argument","message":"process is missing"}})"},
         {R"({"process":{"cmd":1}})",

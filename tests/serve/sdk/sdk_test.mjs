@@ -225,10 +225,19 @@ await check('info_rename_remove', async () => {
   await box.files.remove('d')
 })
 await check('outside_of_the_home', async () => {
+  assert.equal((await box.commands.run('pwd', { cwd: '/etc' })).stdout, '/etc\n')
+  // Jails and containers have walls, local folders have none. The variable is set for the former.
+  if (process.env.COFFERDAM_GATEWAY_WALLS) {
+    assert.match(await box.files.read('/etc/passwd'), /root/)
+    await box.files.write('/tmp/a/b.txt', 'outside')
+    assert.equal(await box.files.read('/tmp/a/b.txt'), 'outside')
+    assert.equal(await box.files.exists('/tmp/a/none'), false)
+    await box.files.remove('/tmp/a')
+    return
+  }
   await fails(() => box.files.read('/etc/passwd'), /outside \/home\/user/)
   await fails(() => box.files.write('../other', 'x'), /outside \/home\/user/)
   await fails(() => box.files.list('/'), /outside \/home\/user/)
-  await fails(() => box.commands.run('true', { cwd: '/etc' }), /outside \/home\/user/)
 })
 await check('users', async () => {
   assert.equal((await box.commands.run('echo as', { user: 'root' })).stdout, 'as\n')

@@ -74,17 +74,57 @@ inline std::string below_workspace(std::string_view path) {
   throw error(exec_errc::io_error, sentence, result.cause());
 }
 
+// Prints a record of two texts for each file: the facts with the path, and the target of a symbolic link. An "x" after
+// the target protects line breaks at its end, which the shell would remove. `stat` prints UNKNOWN for an id that has no
+// name.
 inline constexpr std::string_view describe_script =
-    "for f do if [ -L \"$f\" ]; then t=l; elif [ -d \"$f\" ]; then t=d; elif [ -f \"$f\" ]; then t=f; "
-    "elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
-    "printf '%s %s %s\\0' \"$t\" \"$(stat -c '%s %a' \"$f\")\" \"$f\"; done";
+    "for f do l=; if [ -L \"$f\" ]; then t=l; l=$(readlink -n \"$f\" && echo x); l=${l%x}; elif [ -d \"$f\" ]; then "
+    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
+    "printf '%s %s %s\\0%s\\0' \"$t\" \"$(stat -c '%s %a %Y %u %g %U %G' \"$f\")\" \"$f\" \"$l\"; done";
 
 inline constexpr std::string_view list_script =
     "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
-/// Parses the records that `describe_script` prints: "type size mode path\0".
+/// A reader for the fields of one record of `describe_script`, which are separated by blanks.
+class description_fields {
+ public:
+  explicit description_fields(std::string_view record) noexcept : rest_(record) {}
+
+  /// Returns the next field. Becomes invalid if there is none.
+  std::string_view next() noexcept {
+    const std::size_t end = rest_.find(' ');
+    is_valid_ = is_valid_ && end != std::string_view::npos;
+    if (!is_valid_) return {};
+    const std::string_view field = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    return field;
+  }
+  /// Returns the next field as a number. Becomes invalid if it is none.
+  template <class Number>
+  Number number(int base = 10) noexcept {
+    const std::string_view field = next();
+    Number value{};
+    const std::from_chars_result parsed = std::from_chars(field.data(), field.data() + field.size(), value, base);
+    is_valid_ = is_valid_ && parsed.ec == std::errc{} && parsed.ptr == field.data() + field.size();
+    return value;
+  }
+  /// Returns the next field as the name of a user or a group; empty if there is no such name.
+  std::string name() {
+    const std::string_view field = next();
+    return field == "UNKNOWN" ? std::string() : std::string(field);
+  }
+  /// Returns everything after the fields that were read.
+  std::string_view rest() const noexcept { return rest_; }
+  bool is_valid() const noexcept { return is_valid_; }
+
+ private:
+  std::string_view rest_;
+  bool is_valid_ = true;
+};
+
+/// Parses the records that `describe_script` prints: "type size mode mtime uid gid user group path\0target\0".
 /// \param prefix_length  the number of bytes to remove from the start of each path: the listed directory and a slash.
 inline std::vector<directory_entry> parse_descriptions(std::string_view text, std::size_t prefix_length,
                                                        listing_room room) {
@@ -92,30 +132,39 @@ inline std::vector<directory_entry> parse_descriptions(std::string_view text, st
   const auto broken = [&] {
     return error(exec_errc::io_error, "list " + shown_path(room.path()) + ": the environment sent an invalid answer");
   };
-  while (!text.empty()) {
+  const auto next_text = [&] {
     const std::size_t end = text.find('\0');
     if (end == std::string_view::npos) throw broken();
-    const std::string_view record = text.substr(0, end);
+    const std::string_view part = text.substr(0, end);
     text.remove_prefix(end + 1);
-    if (record.size() < 2 || record[1] != ' ') throw broken();
-    std::uint64_t size = 0;
-    unsigned mode = 0;
-    const char* const last = record.data() + record.size();
-    const std::from_chars_result after_size = std::from_chars(record.data() + 2, last, size);
-    if (after_size.ec != std::errc{} || after_size.ptr == last) throw broken();
-    const std::from_chars_result after_mode = std::from_chars(after_size.ptr + 1, last, mode, 8);
-    if (after_mode.ec != std::errc{} || after_mode.ptr == last) throw broken();
-    const std::string_view name(after_mode.ptr + 1, static_cast<std::size_t>(last - after_mode.ptr - 1));
-    if (name.size() < prefix_length) throw broken();
+    return part;
+  };
+  while (!text.empty()) {
+    description_fields fields(next_text());
+    const std::string_view target = next_text();
+    const std::string_view letter = fields.next();
+    const auto size = fields.number<std::uint64_t>();
+    const auto mode = fields.number<unsigned>(8);
+    const auto seconds = fields.number<std::int64_t>();
+    const auto owner = fields.number<std::uint32_t>();
+    const auto group = fields.number<std::uint32_t>();
+    std::string owner_name = fields.name();
+    std::string group_name = fields.name();
+    const std::string_view name = fields.rest();
+    if (!fields.is_valid() || name.size() < prefix_length) throw broken();
     file_type type = file_type::other;
-    if (record[0] == 'f') type = file_type::regular;
-    if (record[0] == 'd') type = file_type::directory;
-    if (record[0] == 'l') type = file_type::symlink;
+    if (letter == "f") type = file_type::regular;
+    if (letter == "d") type = file_type::directory;
+    if (letter == "l") type = file_type::symlink;
     std::string shown(name.substr(prefix_length));
     if (shown.empty()) shown = ".";
     room.take_names(1);
     room.take_path(shown);
-    entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
+    room.take_path(target);
+    directory_entry& entry =
+        entries.emplace_back(std::move(shown), type, type == file_type::regular ? size : 0, mode & 0777U);
+    entry.ids(owner, group).names(std::move(owner_name), std::move(group_name)).target(std::string(target));
+    if (const auto when = file_time(seconds, 0)) entry.modified(*when);
   }
   std::sort(entries.begin(), entries.end(),
             [](const directory_entry& a, const directory_entry& b) { return a.path() < b.path(); });
@@ -124,23 +173,35 @@ inline std::vector<directory_entry> parse_descriptions(std::string_view text, st
 
 inline command file_command(std::vector<std::string> words) { return argv(std::move(words)).keep_output(max_listing); }
 
+// In the functions below, `place` is a path as commands receive it: an absolute path, or a path with `./` before it.
+
+/// Returns the length of the part of a place that the path of an entry does not have.
+inline std::size_t prefix_of(std::string_view place) noexcept { return place.starts_with("./") ? 2 : 0; }
+
 template <class E>
-awaitable<directory_entry> stat_by_command(E& environment, std::string path) {
-  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", below_workspace(path)};
+awaitable<directory_entry> stat_place(E& environment, std::string place) {
+  std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", place};
   command_result result = co_await environment.run_command(file_command(std::move(words)));
+  const std::size_t prefix = prefix_of(place);
+  const std::string path = place.substr(prefix);
   if (!result.ok()) throw_file_failure(result, "stat", path);
   std::vector<directory_entry> found =
-      parse_descriptions(as_text(result.out().head()), 2, listing_room(list_options(), path));
+      parse_descriptions(as_text(result.out().head()), prefix, listing_room(list_options(), path));
   if (found.size() != 1)
     throw error(exec_errc::io_error, "stat '" + one_line(path) + "': the environment sent an invalid answer");
   co_return std::move(found.front());
 }
 
 template <class E>
-awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::string path, list_options options) {
-  const std::string start = below_workspace(path);
-  const std::size_t prefix = start == "./" ? 2 : start.size() + 1;
-  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", start, std::string(describe_script)};
+awaitable<directory_entry> stat_by_command(E& environment, std::string path) {
+  return stat_place(environment, below_workspace(path));
+}
+
+template <class E>
+awaitable<std::vector<directory_entry>> list_place(E& environment, std::string place, list_options options) {
+  const std::size_t prefix = place.ends_with('/') ? place.size() : place.size() + 1;
+  const std::string path = place.substr(prefix_of(place));
+  std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", place, std::string(describe_script)};
   // A path of a million levels cannot exist, so a larger depth is no limit.
   if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));
   command_result result = co_await environment.run_command(file_command(std::move(words)));
@@ -151,6 +212,11 @@ awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::str
   co_return parse_descriptions(as_text(result.out().head()), prefix, listing_room(options, path));
 }
 
+template <class E>
+awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::string path, list_options options) {
+  return list_place(environment, below_workspace(path), options);
+}
+
 /// Runs a command that changes files and has no output. Throws if it fails.
 template <class E>
 awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
@@ -159,18 +225,37 @@ awaitable<void> change_by_command(E& environment, std::vector<std::string> words
 }
 
 template <class E>
-awaitable<void> remove_by_command(E& environment, std::string path) {
+awaitable<void> remove_place(E& environment, std::string place) {
+  std::string path = place.substr(prefix_of(place));
   std::vector<std::string> words{"sh", "-c",
                                  "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
                                  "exec rm -rf \"$1\"",
-                                 "sh", below_workspace(path)};
-  co_await change_by_command(environment, std::move(words), "remove", std::move(path));
+                                 "sh", std::move(place)};
+  return change_by_command(environment, std::move(words), "remove", std::move(path));
+}
+
+template <class E>
+awaitable<void> remove_by_command(E& environment, std::string path) {
+  return remove_place(environment, below_workspace(path));
+}
+
+template <class E>
+awaitable<void> make_directory_place(E& environment, std::string place) {
+  std::string path = place.substr(prefix_of(place));
+  std::vector<std::string> words{"mkdir", "-p", std::move(place)};
+  return change_by_command(environment, std::move(words), "make directory", std::move(path));
 }
 
 template <class E>
 awaitable<void> make_directory_by_command(E& environment, std::string path) {
-  std::vector<std::string> words{"mkdir", "-p", below_workspace(path)};
-  return change_by_command(environment, std::move(words), "make directory", std::move(path));
+  return make_directory_place(environment, below_workspace(path));
+}
+
+template <class E>
+awaitable<void> rename_place(E& environment, std::string from, std::string to) {
+  std::string path = from.substr(prefix_of(from));
+  std::vector<std::string> words{"mv", "-f", "-T", std::move(from), std::move(to)};
+  return change_by_command(environment, std::move(words), "rename", std::move(path));
 }
 
 // A transfer of single files uses the environment's own `stat` and `make_directory`, if it has these members, and
@@ -304,10 +389,8 @@ class command_files {
   }
   awaitable<void> remove(std::string path) { return remove_by_command(environment_, workspace_path(path, root_)); }
   awaitable<void> rename(std::string from, std::string to) {
-    std::string clean = workspace_path(from, root_);
-    std::vector<std::string> words{"mv", "-f", "-T", below_workspace(clean),
-                                   below_workspace(workspace_path(to, root_))};
-    return change_by_command(environment_, std::move(words), "rename", std::move(clean));
+    return rename_place(environment_, below_workspace(workspace_path(from, root_)),
+                        below_workspace(workspace_path(to, root_)));
   }
   awaitable<transfer_result> put_files(file_source& source) { return put_one_by_one(environment_, source); }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {

@@ -144,7 +144,13 @@ class tree_walk {
       std::string path = prefix_ + name_;
       room_.take_path(path);
       enter_ = S_ISDIR(status.st_mode) && pending_.size() < depth_;
-      return detail::entry_of(std::move(path), status);
+      directory_entry entry = detail::entry_of(std::move(path), status);
+      if (entry.type() == file_type::symlink) {
+        std::string target = detail::read_link(stack_.fd(), name_.c_str());
+        room_.take_path(target);
+        entry.target(std::move(target));
+      }
+      return entry;
     }
   }
 

@@ -52,7 +52,11 @@ inline file_type type_of(const struct stat& status) noexcept {
 inline directory_entry entry_of(std::string path, const struct stat& status) {
   const file_type type = type_of(status);
   const auto size = type == file_type::regular ? static_cast<std::uint64_t>(status.st_size) : 0;
-  return directory_entry(std::move(path), type, size, status.st_mode & 0777U);
+  directory_entry entry(std::move(path), type, size, status.st_mode & 0777U);
+  entry.ids(status.st_uid, status.st_gid);
+  if (const auto when = file_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)))
+    entry.modified(*when);
+  return entry;
 }
 
 inline bool same_file(const struct stat& a, const struct stat& b) noexcept {
@@ -74,11 +78,12 @@ inline int openat2_once(int directory, const char* path, int flags, link_policy 
   return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
 }
 
-// Returns the target of the symbolic link that an O_PATH descriptor refers to. Another process cannot replace the link
-// in between. On failure returns an empty text and sets `errno`.
-inline std::string read_link(int link) {
+// Returns the target of the symbolic link that an O_PATH descriptor refers to, which another process cannot replace in
+// between. With a name, returns the target of the link with this name in the directory `link`. On failure returns an
+// empty text and sets `errno`.
+inline std::string read_link(int link, const char* name = "") {
   std::array<char, max_path + 1> target{};
-  const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
+  const ssize_t length = ::readlinkat(link, name, target.data(), target.size());
   if (length < 0) return {};
   return std::string(target.data(), static_cast<std::size_t>(length));
 }

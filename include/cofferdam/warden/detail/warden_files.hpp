@@ -127,15 +127,22 @@ class basic_warden_files {
       const auto type = reader_.number<std::uint8_t>();
       const auto mode = reader_.number<std::uint32_t>();
       const auto size = reader_.number<std::uint64_t>();
-      reader_.number<std::int64_t>();
-      reader_.number<std::uint32_t>();
+      const auto seconds = reader_.number<std::int64_t>();
+      const auto nanoseconds = reader_.number<std::uint32_t>();
+      const auto owner = reader_.number<std::uint32_t>();
+      const auto group = reader_.number<std::uint32_t>();
+      std::string target = reader_.text();
       if (type > 3) throw wire::violation("a file of type " + std::to_string(type));
-      return directory_entry(std::move(path), static_cast<file_type>(type), size, mode & 0777U);
+      directory_entry entry(std::move(path), static_cast<file_type>(type), size, mode & 0777U);
+      entry.ids(owner, group);
+      if (const auto when = file_time(seconds, nanoseconds)) entry.modified(*when);
+      if (entry.type() == file_type::symlink) entry.target(std::move(target));
+      return entry;
     }
     directory_entry next_named_entry() {
       const directory_entry found = next_entry("");
       std::string name = reader_.text();
-      return directory_entry(std::move(name), found.type(), found.size(), found.mode());
+      return directory_entry(std::move(name), found);
     }
     std::uint64_t next_size() { return reader_.number<std::uint64_t>(); }
     std::uint32_t next_mode() { return reader_.number<std::uint32_t>(); }
@@ -194,6 +201,7 @@ class basic_warden_files<Unused>::listing final : public reply_data_sink {
       try {
         room_.take_names(1);
         room_.take_path(entry.path());
+        room_.take_path(entry.target());
         entries_.push_back(std::move(entry));
       } catch (const error& reason) {
         failure_ = reason;

@@ -18,7 +18,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
-inline constexpr std::uint16_t version = 2;
+inline constexpr std::uint16_t version = 3;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
 inline constexpr std::size_t max_payload = 64 * 1024;
@@ -191,9 +191,10 @@ inline constexpr std::uint64_t max_read = 1024 * 1024;  ///< bytes of one `read`
 inline constexpr std::uint64_t max_listed = 4'000'000;  ///< entries of one `list`
 inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< bytes of these entries, as sent
 
-/// The size of an entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64 size, i64 mtime_s,
-/// u32 mtime_ns. The `reply` to `stat` has one entry. The `reply_data` of `list` have many, each followed by its name
-/// as a string.
-inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4;
+/// The size of the fixed part of an entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64
+/// size, i64 mtime_s, u32 mtime_ns, u32 uid, u32 gid. The string target follows: the target of a symbolic link, "" for
+/// any other type and for a link that cannot be read. The `reply` to `stat` has one entry. The `reply_data` of `list`
+/// have many, each followed by its name as a string.
+inline constexpr std::size_t entry_fixed_size = 1 + 4 + 8 + 8 + 4 + 4 + 4;
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail::wire

@@ -269,6 +269,7 @@ inline constinit read_directory held_directories[max_held] = {};
 // A path in a list must fit into a frame, and each directory adds at least two bytes to it. This bounds the depth.
 inline constinit upper_directory upper_directories[wire::max_payload / 2] = {};
 inline constinit char list_prefix[wire::max_payload] = {};
+inline constinit char link_target[max_path + 1] = {};
 
 /// A removal of trees with a fixed amount of memory and a fixed number of descriptors, at any depth: directories that
 /// are too deep are moved to the top of the tree first. Symbolic links are removed, not followed.
@@ -515,6 +516,8 @@ class file_worker {
     u64 size;
     i64 seconds;
     u32 nanoseconds;
+    u32 owner;
+    u32 group;
   };
   static_assert(sizeof(wire_entry) == wire::entry_fixed_size);
 
@@ -531,15 +534,32 @@ class file_worker {
     entry.mode = status.st_mode & 0777;
     entry.seconds = static_cast<i64>(status.st_mtime);
     entry.nanoseconds = static_cast<u32>(status.st_mtime_nsec);
+    entry.owner = status.st_uid;
+    entry.group = status.st_gid;
     return to + sizeof entry;
+  }
+
+  /// Reads the target of a symbolic link into `link_target`. Returns its size; 0 for an entry that is no link, and for
+  /// a link that cannot be read.
+  static size_t read_target(int directory, const char* name, const struct stat& status) {
+    if (!is_format(status, mode_link)) return 0;
+    const long size = kernel(__NR_readlinkat, directory, address(name), address(link_target), max_path);
+    return size < 0 ? 0 : static_cast<size_t>(size);
+  }
+  static u8* put_target(u8* to, size_t size) {
+    to = writer(to).put(static_cast<u32>(size)).end();
+    memcpy(to, link_target, size);
+    to[size] = 0;
+    return to + size + 1;
   }
 
   long tell(const char* path) {
     struct stat status;
     int fd = looked_at(root_.open(path, o_path | o_nofollow), status);
     if (fd < 0) return fd;
+    const size_t target_size = read_target(fd, "", status);
     close_fd(fd);
-    answer_ = put_entry(answer_, status);
+    answer_ = put_target(put_entry(answer_, status), target_size);
     return 0;
   }
 
@@ -626,7 +646,8 @@ class file_worker {
 
   long add_entry(const struct stat& status, const char* name, size_t name_size) {
     const size_t path_size = prefix_size_ + name_size;
-    const size_t size = wire::entry_fixed_size + 4 + path_size + 1;
+    const size_t target_size = read_target(here().fd, name, status);
+    const size_t size = wire::entry_fixed_size + 4 + target_size + 1 + 4 + path_size + 1;
     if (size > wire::max_payload) return -ENAMETOOLONG;
     listed_bytes_ += size;
     if (++listed_ > wire::max_listed || listed_bytes_ > wire::max_listed_bytes) return -EFBIG;
@@ -634,7 +655,8 @@ class file_worker {
       send(wire::frame_type::reply_data, list_size_);
       list_size_ = 0;
     }
-    u8* to = writer(put_entry(data() + list_size_, status)).put(static_cast<u32>(path_size)).end();
+    u8* const name_at = put_target(put_entry(data() + list_size_, status), target_size);
+    u8* to = writer(name_at).put(static_cast<u32>(path_size)).end();
     memcpy(to, list_prefix, prefix_size_);
     memcpy(to + prefix_size_, name, name_size);
     to[path_size] = 0;

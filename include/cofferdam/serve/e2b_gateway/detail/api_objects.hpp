@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,19 +29,6 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 inline constexpr std::string_view envd_version = "0.6.13";
 inline constexpr std::string_view client_id = "6532622b";
-
-/// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
-inline std::string timestamp(std::chrono::system_clock::time_point when) {
-  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
-  const auto seconds = std::time_t{since / 1'000'000'000};
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::string fraction = std::to_string(since % 1'000'000'000);
-  fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
-  return std::string(text, size) + "." + fraction + "Z";
-}
 
 /// Parses a time as RFC 3339 defines it, such as `2026-01-31T12:00:00.5+01:00`.
 /// \return  no value for any other text.

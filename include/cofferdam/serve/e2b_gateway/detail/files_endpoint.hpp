@@ -13,6 +13,7 @@
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/file_metadata.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/guest_files.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/put_upload.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/uploads.hpp>
@@ -140,7 +141,8 @@ class files_endpoint {
   awaitable<void> check_file(std::string path) {
     std::optional<http_refusal> wrong;
     try {
-      const directory_entry found = co_await sandbox_->environment().files().stat(path);
+      guest_files files(*sandbox_);
+      const directory_entry found = co_await files.stat(path);
       if (found.is_directory())
         wrong = http_refusal(400, "path '" + one_line(sandbox_->paths().outside(path)) + "' is a directory");
       if (found.type() == file_type::other)
@@ -152,8 +154,51 @@ class files_endpoint {
     if (wrong) throw *wrong;
   }
 
+  static http_reply head_of(std::string_view path) {
+    http_reply head(200);
+    std::string name = one_line(path.substr(path.rfind('/') + 1));
+    for (char& c : name)
+      if (c == '"' || c == '\\') c = '_';
+    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
+    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
+    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
+    head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
+    return head;
+  }
+
+  /// Sends a file that is not in the workspace.
+  awaitable<void> download_outside(std::string path) {
+    guest_files files(*sandbox_);
+    std::optional<guest_files::reading> source;
+    std::optional<http_refusal> wrong;
+    try {
+      guest_files::reading opened = co_await files.open_outside(path);
+      source = std::move(opened);
+    } catch (const error& failure) {
+      if (cofferdam::detail::ends_everything(failure)) throw;
+      wrong = refusal(failure, path);
+    }
+    if (wrong) throw *wrong;
+    http_reply head = head_of(path);
+    co_await call_.begin(std::move(head), source->size());
+    std::uint64_t left = source->size();
+    while (left != 0) {
+      bytes piece = co_await source->read();
+      if (piece.empty()) break;
+      if (piece.size() > left) piece.resize(left);  // the file has grown since the head was sent
+      left -= piece.size();
+      const bytes_view view(piece);
+      co_await call_.write(view);
+    }
+    if (left != 0) throw error(exec_errc::io_error, "download: the file became shorter during the download");
+  }
+
   awaitable<void> download() {
-    const std::string path = sandbox_->paths().inside(query_.value("path"));
+    const std::string path = sandbox_->paths().locate(query_.value("path"));
+    if (path.starts_with('/')) {
+      co_await download_outside(path);
+      co_return;
+    }
     co_await check_file(path);
     std::vector<file_request> requests;
     requests.emplace_back(path, path);
@@ -161,15 +206,7 @@ class files_endpoint {
     const std::optional<file_header> header = co_await source->next();
     if (!header) throw http_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
     if (header->failure()) throw refusal(*header->failure(), path);
-    http_reply head(200);
-    std::string name = header->destination();
-    name = one_line(name.substr(name.rfind('/') + 1));
-    for (char& c : name)
-      if (c == '"' || c == '\\') c = '_';
-    // The content is untrusted. A browser must not show it, because a script in it would run in the gateway's origin,
-    // and must not guess another type. envd sends `inline`; E2B's SDKs do not read the field.
-    head.field("Content-Disposition", "attachment; filename=\"" + name + "\"");
-    head.field("Content-Type", type_of(path)).field("X-Content-Type-Options", "nosniff").field("Vary", "Origin");
+    http_reply head = head_of(path);
     co_await call_.begin(std::move(head), header->size());
     std::uint64_t left = header->size();
     while (left != 0) {
@@ -195,8 +232,9 @@ class files_endpoint {
     const std::string_view plain = cofferdam::detail::without_blanks(type.substr(0, type.find(';')));
     std::optional<std::string> destination;
     if (const auto path = query_.find("path"); path && !path->empty()) {
-      destination = sandbox_->paths().inside(*path);
-      if (*destination == ".") throw http_refusal(400, "path is a directory: " + sandbox_->paths().home());
+      destination = sandbox_->paths().locate(*path);
+      if (*destination == "." || *destination == "/")
+        throw http_refusal(400, "path is a directory: " + sandbox_->paths().outside(*destination));
     }
     std::unique_ptr<upload_source> source;
     if (cofferdam::detail::same_ignoring_case(plain, "application/octet-stream")) {
@@ -215,7 +253,7 @@ class files_endpoint {
     transfer_result report;
     std::exception_ptr failure;
     try {
-      report = co_await in_place_writer::all(sandbox_->environment(), *source);
+      report = co_await in_place_writer::all(*sandbox_, *source);
     } catch (...) {
       failure = std::current_exception();
     }

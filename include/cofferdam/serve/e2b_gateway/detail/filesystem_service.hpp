@@ -7,6 +7,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/guest_files.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
@@ -36,7 +37,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// \par Source  envd's filesystem.proto.
 class filesystem_service {
  public:
-  explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()) {}
+  explicit filesystem_service(rpc_call& rpc) noexcept : rpc_(rpc), sandbox_(*rpc.sandbox()), files_(sandbox_) {}
 
   static bool is_stream(std::string_view method) noexcept { return method == "WatchDir"; }
   static bool is_unary(std::string_view method) noexcept {
@@ -66,7 +67,7 @@ class filesystem_service {
   }
 
  private:
-  file_system files() { return sandbox_.environment().files(); }
+  guest_files& files() noexcept { return files_; }
 
   static constexpr std::size_t max_listed = 20'000;
   static constexpr std::size_t max_listed_bytes = std::size_t{16} * 1024 * 1024;
@@ -75,6 +76,7 @@ class filesystem_service {
   message_fields fields() const noexcept { return message_fields(rpc_.message()); }
   std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
   std::string inside(std::string_view path) const { return sandbox_.paths().inside(path); }
+  std::string locate(std::string_view path) const { return sandbox_.paths().locate(path); }
 
   /// Returns the entry at this path; no value if it does not exist.
   awaitable<std::optional<directory_entry>> look(std::string path) {
@@ -87,26 +89,28 @@ class filesystem_service {
     }
     co_return found;
   }
-  boost::json::object entry_answer(const directory_entry& found, const std::string& path) const {
+  awaitable<boost::json::object> entry_answer(directory_entry found, std::string path) {
+    co_await served_sandbox::learn_names(sandbox_, found);
     boost::json::object answer;
     answer["entry"] = sandbox_.describe(found, path);
-    return answer;
+    co_return answer;
   }
 
   awaitable<boost::json::object> stat() {
     const std::string given = text_of("path");
-    const std::string path = inside(given);
-    const std::optional<directory_entry> found = co_await look(path);
+    const std::string path = locate(given);
+    std::optional<directory_entry> found = co_await look(path);
     if (!found) sandbox_.metadata().removed(path);
     if (!found)
       throw rpc_failure(
           cofferdam::detail::connect_code::not_found,
           "file not found: lstat " + shown(sandbox_.paths().outside(path)) + ": no such file or directory");
-    co_return entry_answer(*found, path);
+    boost::json::object answer = co_await entry_answer(std::move(*found), path);
+    co_return answer;
   }
 
   awaitable<boost::json::object> list() {
-    const std::string path = inside(text_of("path"));
+    const std::string path = locate(text_of("path"));
     const std::uint32_t asked = fields().number("depth").value_or(1);
     const std::uint32_t depth = asked == 0 ? 1 : asked;
     const std::optional<directory_entry> found = co_await look(path);
@@ -116,16 +120,16 @@ class filesystem_service {
     const std::vector<directory_entry> listing = co_await listed(
         path, options,
         "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
+    if (!listing.empty()) co_await served_sandbox::learn_names(sandbox_, listing.front());
     boost::json::array entries;
-    for (const directory_entry& entry : listing)
-      entries.push_back(sandbox_.describe(entry, cofferdam::detail::joined_path(path, entry.path())));
+    for (const directory_entry& entry : listing) entries.push_back(sandbox_.describe(entry, below(path, entry.path())));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
   }
 
   awaitable<boost::json::object> make_directory() {
-    const std::string path = inside(text_of("path"));
+    const std::string path = locate(text_of("path"));
     std::optional<directory_entry> found = co_await look(path);
     if (found && found->is_directory())
       throw rpc_failure(cofferdam::detail::connect_code::already_exists,
@@ -136,13 +140,14 @@ class filesystem_service {
     co_await files().make_directory(path);
     found = co_await look(path);
     if (!found) throw error(exec_errc::not_found, "make directory: the directory was removed again");
-    co_return entry_answer(*found, path);
+    boost::json::object answer = co_await entry_answer(std::move(*found), path);
+    co_return answer;
   }
 
   awaitable<boost::json::object> move() {
-    const std::string from = inside(text_of("source"));
-    const std::string to = inside(text_of("destination"));
-    if (from == "." || to == ".")
+    const std::string from = locate(text_of("source"));
+    const std::string to = locate(text_of("destination"));
+    if (is_root(from) || is_root(to))
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "the home directory itself cannot be moved or replaced");
     std::optional<directory_entry> found = co_await look(from);
@@ -151,17 +156,18 @@ class filesystem_service {
                         "source file not found: rename " + shown(sandbox_.paths().outside(from)) + " " +
                             shown(sandbox_.paths().outside(to)) + ": no such file or directory");
     const std::size_t slash = to.rfind('/');
-    if (slash != std::string::npos) co_await files().make_directory(to.substr(0, slash));
+    if (slash != std::string::npos && slash != 0) co_await files().make_directory(to.substr(0, slash));
     co_await files().rename(from, to);
     sandbox_.metadata().moved(from, to);
     found = co_await look(to);
     if (!found) throw error(exec_errc::not_found, "move: the file was removed again");
-    co_return entry_answer(*found, to);
+    boost::json::object answer = co_await entry_answer(std::move(*found), to);
+    co_return answer;
   }
 
   awaitable<void> remove() {
-    const std::string path = inside(text_of("path"));
-    if (path == ".")
+    const std::string path = locate(text_of("path"));
+    if (is_root(path))
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "the home directory itself cannot be removed");
     try {
@@ -201,6 +207,7 @@ class filesystem_service {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
     const std::vector<directory_entry> entries = co_await watched(*created);
+    if (with_entries) co_await served_sandbox::learn_names(sandbox_, *found);
     created->look(entries);
     co_return created;
   }
@@ -310,6 +317,12 @@ class filesystem_service {
     co_return answer;
   }
 
+  /// Returns the path of an entry in a directory, in the form of `locate`.
+  static std::string below(const std::string& directory, const std::string& name) {
+    return directory == "/" ? "/" + name : cofferdam::detail::joined_path(directory, name);
+  }
+  /// Returns true for the home and for the root directory, which clients cannot move or remove.
+  static bool is_root(std::string_view path) noexcept { return path == "." || path == "/"; }
   std::string watcher_id() const {
     return fields().text("watcherId").value_or(fields().text("watcher_id").value_or(std::string()));
   }
@@ -333,6 +346,7 @@ class filesystem_service {
 
   rpc_call& rpc_;
   served_sandbox& sandbox_;
+  guest_files files_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail

@@ -10,7 +10,10 @@
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +26,19 @@ inline boost::json::string valid_json_text(std::string_view raw) {
   std::string text;
   cofferdam::detail::append_repaired_utf8(text, raw);
   return boost::json::string(text.data(), text.size());
+}
+
+/// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
+inline std::string timestamp(std::chrono::system_clock::time_point when) {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
+  const auto seconds = std::time_t{since / 1'000'000'000};
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  std::string fraction = std::to_string(since % 1'000'000'000);
+  fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
+  return std::string(text, size) + "." + fraction + "Z";
 }
 
 /// A translation between the paths of clients and paths in the workspace. Clients use absolute paths, or paths relative
@@ -40,6 +56,18 @@ class guest_paths {
   /// \throws       error{exec_errc::outside_workspace} for a path outside of the home;
   ///               error{exec_errc::invalid_argument} for an invalid path or another user's home.
   std::string inside(std::string_view path) const {
+    std::string found = locate(path);
+    if (!found.starts_with('/')) return found;
+    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside " + home_ +
+                                                  "; this operation is available only in this directory");
+  }
+
+  /// Converts the path of a client to a path in the workspace, or to an absolute path elsewhere in the guest.
+  /// \param  path  as for `inside`.
+  /// \return       for a path in the home, the path relative to the workspace, as `inside` returns it; for any other
+  ///               path, the absolute path in its shortest form.
+  /// \throws       error{exec_errc::invalid_argument} for an invalid path or another user's home.
+  std::string locate(std::string_view path) const {
     std::string_view rest = path;
     if (rest.starts_with('~')) {
       rest.remove_prefix(1);
@@ -57,25 +85,28 @@ class guest_paths {
       if (absolute.size() > root.size() + 1 && absolute.starts_with(root) && absolute[root.size()] == '/')
         return workspace_path_or_root(std::string_view(absolute).substr(root.size() + 1));
     }
-    throw error(exec_errc::outside_workspace, "path " + cofferdam::detail::shown_path(path) + " is outside " + home_ +
-                                                  "; a sandbox of this gateway contains only this directory");
+    // The lexical rules of the workspace hold here too: no NUL byte, and a limited length.
+    absolute = clean(rest.starts_with('/') ? std::string(rest) : home_ + "/" + std::string(rest));
+    if (absolute == "/") return absolute;
+    return "/" + workspace_path_or_root(std::string_view(absolute).substr(1));
   }
 
-  /// Converts a path in the workspace to the path that clients use.
+  /// Converts a path from `locate` to the path that clients use.
   std::string outside(std::string_view path) const {
+    if (path.starts_with('/')) return std::string(path);
     if (path.empty() || path == ".") return home_;
     return home_ + "/" + std::string(path);
   }
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 
-  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox.
-  /// \param path  the path of the file in the workspace.
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, without its owner and its group.
+  /// \param path  the path of the file, as `locate` returns it.
   /// \par Source  envd's filesystem.proto.
   boost::json::object describe(const directory_entry& found, std::string_view path) const {
     const std::string whole = outside(path);
     boost::json::object object;
-    object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
+    object["name"] = valid_json_text(whole == "/" ? whole : whole.substr(whole.rfind('/') + 1));
     char kind = '?';
     if (found.type() == file_type::regular) {
       object["type"] = "FILE_TYPE_FILE";
@@ -94,8 +125,6 @@ class guest_paths {
     for (unsigned bit = 0; bit < 9; ++bit)
       permissions += (found.mode() >> (8 - bit) & 1U) != 0 ? "rwxrwxrwx"[bit] : '-';
     object["permissions"] = permissions;
-    object["owner"] = "user";
-    object["group"] = "user";
     return object;
   }
 

@@ -208,10 +208,14 @@ class process_service {
   // ---- the call Start ----
   /// Converts the message of a start request to a command.
   /// \throws rpc_failure or error if the message is invalid.
-  command make_command(const message_fields& fields, const message_fields& config) const {
+  /// \param directory  the absolute path of the directory in which the command starts, if it is not in the workspace;
+  ///                   otherwise empty.
+  command make_command(const message_fields& fields, const message_fields& config, const std::string& directory) const {
     std::vector<std::string> words;
+    // The environment accepts only directories in the workspace, so a shell enters any other one.
+    if (!directory.empty()) words = {"/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", directory};
     words.push_back(config.text("cmd").value_or(std::string()));
-    if (words.front().empty())
+    if (words.back().empty())
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, "process.cmd is empty");
     if (const boost::json::value* const args = config.find("args")) {
       if (!args->is_array())
@@ -258,6 +262,22 @@ class process_service {
     if (!is_directory)
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "cwd '" + one_line(given) + "' does not exist");
+  }
+
+  /// Checks that a command can change to a directory that is not in the workspace.
+  /// \param given   the path as the client has written it.
+  /// \param place   the absolute path.
+  /// \throws rpc_failure if a command cannot change to it.
+  awaitable<void> enter_directory(std::string given, std::string place) {
+    command enter = argv("/bin/sh", "-c", "cd \"$1\"", "sh", std::move(place));
+    const command_result result = co_await sandbox_.environment().run_command(std::move(enter));
+    if (result.ok()) co_return;
+    const std::string name = "cwd '" + one_line(given) + "'";
+    if (result.kind() != error_kind::none)
+      throw rpc_failure(cofferdam::detail::connect_code::permission_denied, name + ": " + result.reason());
+    if (result.err().text().find("ermission denied") != std::string::npos)
+      throw rpc_failure(cofferdam::detail::connect_code::permission_denied, name + ": permission denied");
+    throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, name + " does not exist");
   }
 
   /// While a process is being started, counts it in `served_sandbox::starting`, for the limit of processes. The
@@ -307,12 +327,17 @@ class process_service {
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "the tag is longer than " + std::to_string(max_tag) + " bytes");
     const starting place(sandbox_);
-    command prepared = make_command(fields, config_fields);
     const std::string directory = config_fields.text("cwd").value_or(std::string());
-    if (!directory.empty()) {
-      std::string inside = sandbox_.paths().inside(directory);
-      co_await find_directory(directory, inside);
-      prepared.working_directory(std::move(inside));
+    std::string where = ".";
+    if (!directory.empty()) where = sandbox_.paths().locate(directory);
+    std::string elsewhere;
+    if (where.starts_with('/')) elsewhere = where;
+    command prepared = make_command(fields, config_fields, elsewhere);
+    if (!elsewhere.empty()) {
+      co_await enter_directory(directory, elsewhere);
+    } else if (!directory.empty()) {
+      co_await find_directory(directory, where);
+      prepared.working_directory(std::move(where));
     }
     const bool has_terminal = prepared.terminal().has_value();
     const bool has_input = prepared.has_open_input();

@@ -14,13 +14,14 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/guest_files.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 // Writes uploads into a sandbox as envd, E2B's daemon in a sandbox, does. An existing file keeps its mode, its owner
@@ -50,16 +51,16 @@ class single_file_source final : public file_source {
 class in_place_writer {
  public:
   /// Writes all files of a source.
-  /// \param environment, source  kept by the caller until the awaitable completes.
-  static awaitable<transfer_result> all(any_environment& environment, file_source& source) {
-    return cofferdam::detail::put_each(
-        source, [&environment, &source](const file_header& header) { return put_one(environment, source, header); });
+  /// \param sandbox, source  kept by the caller until the awaitable completes.
+  static awaitable<transfer_result> all(served_sandbox& sandbox, file_source& source) {
+    return cofferdam::detail::put_each(source, [&sandbox, &source](const file_header& header) {
+      if (header.destination().starts_with('/')) return put_outside(sandbox, source, header.destination());
+      return put_one(sandbox.environment(), source, header);
+    });
   }
 
  private:
   static constexpr int is_outside = 42;
-  static constexpr int is_no_file = 43;
-  static constexpr int is_denied = 45;
 
   // The shell script that writes its input to a file. It prints "go" when the file is open and empty.
   static constexpr std::string_view script = R"sh([ -d "$1" ] && exit 43
@@ -70,6 +71,24 @@ case $t in "${r%/}"/*) ;; *) exit 42 ;; esac
 exec 3>"$1" || exit 45
 echo go
 exec cat >&3)sh";
+
+  // The script for a file that is not in the workspace.
+  static constexpr std::string_view outside_script = R"sh([ -e "$1" ] && [ ! -f "$1" ] && exit 43
+mkdir -p "${1%/*}/" || exit 45
+exec 3>"$1" || exit 45
+echo go
+exec cat >&3)sh";
+
+  static awaitable<transferred_file> put_outside(served_sandbox& sandbox, file_source& source, std::string path) {
+    guest_files files(sandbox);
+    co_await files.check_walls(path);
+    command writer = argv("/bin/sh", "-c", std::string(outside_script), "sh", path);
+    std::optional<transferred_file> written = co_await write_by(std::move(writer), sandbox.environment(), source, path);
+    if (!written)
+      throw error(exec_errc::permission_denied, "write " + cofferdam::detail::shown_path(path) +
+                                                    ": this sandbox may not run the shell that writes it");
+    co_return std::move(*written);
+  }
 
   static awaitable<transferred_file> put_one(any_environment& environment, file_source& source,
                                              const file_header& header) {
@@ -110,6 +129,14 @@ exec cat >&3)sh";
   static awaitable<std::optional<transferred_file>> write_in_place(any_environment& environment, file_source& source,
                                                                    std::string path) {
     command writer = argv("/bin/sh", "-c", std::string(script), "sh", "./" + path);
+    std::optional<transferred_file> written = co_await write_by(std::move(writer), environment, source, path);
+    co_return written;
+  }
+
+  /// Runs a shell that prints "go" and then writes its input to a file.
+  /// \return  as `write_in_place`.
+  static awaitable<std::optional<transferred_file>> write_by(command writer, any_environment& environment,
+                                                             file_source& source, std::string path) {
     writer.open_input().timeout(no_timeout).keep_output(4096);
     process running = co_await environment.start(std::move(writer));
     bool is_open = false;
@@ -148,16 +175,10 @@ exec cat >&3)sh";
   }
 
   static error failure_of(const command_result& result, std::string_view path) {
-    const std::string what = "write " + cofferdam::detail::shown_path(path) + ": ";
-    const std::string told = one_line(result.err().text());
     if (result.exit_code() == is_outside)
-      return {exec_errc::outside_workspace, what + "it is a link that leads out of the home directory"};
-    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "not a regular file"};
-    if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
-      return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
-    if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos)
-      return {exec_errc::permission_denied, what + "permission denied"};
-    return {exec_errc::io_error, what + (told.empty() ? result.reason() : told)};
+      return {exec_errc::outside_workspace,
+              "write " + cofferdam::detail::shown_path(path) + ": it is a link that leads out of the home directory"};
+    return guest_files::failure_of(result, "write", path);
   }
 };
 

@@ -4,12 +4,15 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/file_metadata.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/guest_names.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
@@ -103,12 +106,32 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   any_environment& environment() noexcept { return opened_.environment(); }
   const guest_paths& paths() const noexcept { return paths_; }
   metadata_store& metadata() noexcept { return metadata_; }
-  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata.
-  /// \param path  the path of the file in the workspace.
+  /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata. Facts that the
+  /// environment does not report are left out.
+  /// \param path  the path of the file, as `guest_paths::locate` returns it.
   boost::json::object describe(const directory_entry& found, const std::string& path) const {
     boost::json::object object = paths_.describe(found, path);
+    std::string owner = found.owner();
+    std::string group = found.group();
+    if (owner.empty() && found.owner_id()) owner = names_.user(*found.owner_id());
+    if (group.empty() && found.group_id()) group = names_.group(*found.group_id());
+    if (!owner.empty()) object["owner"] = valid_json_text(owner);
+    if (!group.empty()) object["group"] = valid_json_text(group);
+    if (const auto when = found.modified()) object["modifiedTime"] = timestamp(*when);
+    if (const std::string target = found.target(); !target.empty()) object["symlinkTarget"] = valid_json_text(target);
     metadata_.describe(object, path);
     return object;
+  }
+  /// Reads the names of the guest's users and groups by a command, at the first call, if the environment reports only
+  /// their numbers. `describe` then uses the names.
+  /// \param found  an entry that will be described.
+  static awaitable<void> learn_names(served_sandbox& self, const directory_entry& found) {
+    if (self.has_names_ || !found.owner_id() || !found.owner().empty()) co_return;
+    self.has_names_ = true;
+    command reader = argv("/bin/sh", "-c", std::string(guest_names::script));
+    reader.keep_output(std::size_t{256} * 1024);
+    const command_result result = co_await self.environment().run_command(std::move(reader));
+    if (result.ok() && result.out().cut() == 0) self.names_.read(as_text(result.out().head()));
   }
   cofferdam::detail::joined_tasks& tasks() noexcept { return *tasks_; }
   state now() const noexcept { return state_; }
@@ -162,6 +185,17 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     if (self->state_ == state::paused) self->state_ = state::running;
     self->live(life);
     co_return true;
+  }
+
+  /// Returns true if the environment reports that the files of the host are isolated from its commands. Runs a command
+  /// to find out, at the first call.
+  static awaitable<bool> is_walled(served_sandbox& self) {
+    if (!self.is_walled_) {
+      command probe = argv("/bin/sh", "-c", ":");
+      const command_result result = co_await self.environment().run_command(std::move(probe));
+      self.is_walled_ = result.isolation().of(isolation_kind::files) != "none";
+    }
+    co_return self.is_walled_;
   }
 
   // ---- the processes of the sandbox ----
@@ -361,6 +395,9 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   steady_clock::time_point ends_ = steady_clock::time_point::max();
   std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
   state state_ = state::running;
+  guest_names names_;
+  bool has_names_ = false;
+  bool is_walled_ = false;
   bool is_sweeping_ = false;
   bool is_closed_ = false;
 };

@@ -186,7 +186,7 @@ class form_upload final : public upload_source {
     } else {
       if (!reader_.file_name() || reader_.file_name()->empty())
         throw http_refusal(400, "a part of the form has no file name, and the request has no path");
-      target = paths_.inside(*reader_.file_name());
+      target = paths_.locate(*reader_.file_name());
     }
     if (!seen_.insert(target).second)
       throw http_refusal(400, "you cannot upload multiple files to the same path '" + paths_.outside(target) +
