@@ -189,10 +189,14 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
 
   /// Returns true if the environment reports that the files of the host are isolated from its commands. Runs a command
   /// to find out, at the first call.
+  /// \throws error{exec_errc::permission_denied} if a layer (middleware of the provider) refuses this command.
   static awaitable<bool> is_walled(served_sandbox& self) {
     if (!self.is_walled_) {
       command probe = argv("/bin/sh", "-c", ":");
       const command_result result = co_await self.environment().run_command(std::move(probe));
+      if (result.kind() != error_kind::none)
+        throw error(exec_errc::permission_denied,
+                    "files outside of the home need a shell in the sandbox, which was refused: " + result.reason());
       self.is_walled_ = result.isolation().of(isolation_kind::files) != "none";
     }
     co_return self.is_walled_;
