@@ -69,8 +69,8 @@ class interpreter_service final : public e2b_gateway::port_service {
     if (!starting_) {
       executor_ = co_await asio::this_coro::executor;
       starting_ = std::make_unique<cofferdam::detail::async_semaphore>(executor_, 1);
-      usual_context(
-          false);  // E2B's server makes the default context before it serves clients, so this context is the oldest
+      // E2B's server makes the default context before it serves clients, so this context is the oldest.
+      usual_context(false);
     }
     std::optional<http_reply> reply;
     try {
