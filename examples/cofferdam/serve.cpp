@@ -138,6 +138,8 @@ awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen
     // by which a client has written it.
     docker::container_options containers;
     containers.working_directory("/home/user");
+    // Some programs of others write to /workspace. A jail has it as a link to its home.
+    containers.tmpfs("/workspace");
     if (place.memory) containers.memory(*place.memory);
     if (place.cpus) containers.cpus(*place.cpus);
     return gateway.serve(docker::from_image(image).options(std::move(containers)), chosen.pool);

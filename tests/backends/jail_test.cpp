@@ -603,6 +603,8 @@ TEST_F(Jail, the_workspace_can_have_another_path) {
       EXPECT_EQ(result.out().text(), "/home/user\n/home/user\nx");
       command_result inner = co_await env.run_command(command("pwd").working_directory("b"));
       EXPECT_EQ(inner.out().text(), "/home/user/b\n");
+      command_result usual = co_await env.run_command(command("mkdir -p /workspace; cd /workspace; pwd -P; cat a"));
+      EXPECT_EQ(usual.out().text(), "/home/user\nx");
     };
     co_await with(named, body);
   });

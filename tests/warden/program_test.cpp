@@ -950,6 +950,9 @@ TEST_F(WardenProgram, what_is_kept_goes_on_until_it_is_killed) {
 TEST_F(WardenProgram, what_is_kept_outlives_the_warden_after_a_release_and_nothing_else_does) {
   const std::string mark = unique_sleep();
   const std::string other = unique_sleep();
+  const std::shared_ptr<void> ends(nullptr, [&mark](void*) {  // also after a failure
+    for (const pid_t each : living_with(mark)) ::kill(each, SIGKILL);
+  });
   wire_session warden;
   // A shell that writes more than a pipe holds, so it can continue only if its output is read, and a silent process.
   wire_command command = shell("(while :; do head -c 9999 /dev/zero; sleep 0.001 & wait; done) & sleep " + mark +

@@ -153,7 +153,8 @@ class basic_jail {
   basic_jail& temporary_size(std::size_t most);
 
   /// Sets the path of the workspace inside the jail, as in `workspace_path("/home/user")`. Absolute, and not in a
-  /// folder of the system. Default: /workspace.
+  /// folder of the system. Default: /workspace. With another path, /workspace is a link to it, unless it is mounted or
+  /// hidden by another option.
   basic_jail& workspace_path(std::string path);
   /// Keeps commands from changing a file or folder of the workspace, from renaming it, and from making one of its name:
   /// a name that does not exist is an empty file that cannot be written (with a `/` at its end, an empty folder). The

@@ -8,6 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -56,6 +57,17 @@ inline void require_no_overlap(const jail_settings& settings, const std::filesys
                         "protected names, or use mount_read_only() for one that is outside the workspace");
     }
   }
+}
+
+/// The usual path of the workspace in a jail. With another path, this one is a link to it.
+inline constexpr const char* usual_workspace = "/workspace";
+
+/// Returns true if an option uses a path in the jail, or a path beneath it.
+inline bool is_used(const jail_settings& settings, const std::filesystem::path& path) {
+  const auto is_there = [&path](const std::filesystem::path& other) { return is_within(other, path); };
+  return is_there(settings.workspace_path) || std::any_of(settings.hidden.begin(), settings.hidden.end(), is_there) ||
+         std::any_of(settings.mounts.begin(), settings.mounts.end(),
+                     [&is_there](const jail_mount& each) { return is_there(each.path); });
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

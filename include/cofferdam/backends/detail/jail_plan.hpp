@@ -450,6 +450,7 @@ class jail_plan {
     }
     own_.push_back(inside);
     writable_.push_back(inside);
+    if (!is_used(settings, usual_workspace)) add("--symlink", settings.workspace_path, usual_workspace);
   }
 
   /// A later mount at the same place covers an earlier one.

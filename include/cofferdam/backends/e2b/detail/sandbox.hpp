@@ -249,7 +249,13 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   routed_files files(bool by_warden) {
     require_open();
     touch();
-    return routed_files(by_warden ? warden_->files() : nullptr, session_.files(where_, variables_));
+    sandbox_files far = session_.files(where_, variables_);
+    if (!by_warden) return routed_files(nullptr, std::move(far));
+    auto runs = [warden = warden_](command c, spawn_request request) {
+      return warden->session().run(std::move(c), std::move(request));
+    };
+    far.run_by(std::move(runs), own_variables_);
+    return routed_files(warden_->files(), std::move(far));
   }
 
   // ---- the warden ----

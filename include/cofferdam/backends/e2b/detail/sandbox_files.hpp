@@ -70,11 +70,25 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
       : launcher_(std::move(launcher)), where_(std::move(where)), variables_(std::move(variables)) {}
 
+  /// A function that runs a command with a request from `request_for`.
+  using runner = std::function<awaitable<command_result>(command, spawn_request)>;
+
+  /// Runs the small commands by `run`, in place of the daemon. For that they need all of their variables.
+  void run_by(runner run, std::vector<std::string> variables) {
+    run_ = std::move(run);
+    variables_ = std::move(variables);
+  }
+
   const std::string& root() const noexcept { return where_.root; }
 
   awaitable<command_result> run_command(command c) {
     if (!c.timeout()) c.timeout(no_timeout);
     spawn_request request = request_for(c, "/bin/sh", variables_);
+    if (run_) {
+      request.directory_path = where_.root;
+      command_result result = co_await run_(std::move(c), std::move(request));
+      co_return result;
+    }
     request.directory_path = ".";
     command_result result =
         co_await cofferdam::detail::command_launcher::run(launcher_, std::move(c), std::move(request));
@@ -393,6 +407,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   std::shared_ptr<envd_launcher> launcher_;
   workspace_place where_;
   std::vector<std::string> variables_;
+  runner run_;  // empty: the daemon runs the small commands
 };
 
 /// A source of files of a sandbox. It streams the content of one file after another.

@@ -30,13 +30,14 @@ inline boost::json::string valid_json_text(std::string_view raw) {
 
 /// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
 inline std::string timestamp(std::chrono::system_clock::time_point when) {
-  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(when.time_since_epoch()).count();
-  const auto seconds = std::time_t{since / 1'000'000'000};
+  const auto whole = std::chrono::floor<std::chrono::seconds>(when);
+  const std::time_t seconds = whole.time_since_epoch().count();
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   char text[32];
   const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  std::string fraction = std::to_string(since % 1'000'000'000);
+  const std::chrono::nanoseconds rest = when - whole;
+  std::string fraction = std::to_string(rest.count());
   fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
   return std::string(text, size) + "." + fraction + "Z";
 }
