@@ -358,8 +358,9 @@ TEST(E2bFairShare, a_process_that_has_ended_is_forgotten_though_nobody_asks) {
       return e2b_gateway::detail::open_environment(local().without_warning());
     };
     const auto core = std::make_shared<e2b_gateway::detail::sandbox_registry>(executor, opener, e2b_gateway::options());
-    const auto box = co_await e2b_gateway::detail::sandbox_registry::create(
-        core, e2b_gateway::detail::sandbox_settings(), std::chrono::seconds(600));
+    e2b_gateway::detail::sandbox_settings settings;
+    settings.life = std::chrono::seconds(600);
+    const auto box = co_await e2b_gateway::detail::sandbox_registry::create(core, std::move(settings));
     box->ended_time = 500ms;
     std::weak_ptr<e2b_gateway::detail::served_process> ended;
     std::uint32_t pid = 0;
