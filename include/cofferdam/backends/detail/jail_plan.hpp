@@ -128,7 +128,6 @@ class jail_plan {
   // Each takes a descriptor, and those of bubblewrap end below `spawn_request::first_borrowable`.
   static constexpr std::size_t max_copies = 24;
   static constexpr std::size_t max_in_folder = 8;
-  static constexpr off_t max_copy = 256 * 1024;
 
   template <class... Words>
   void add(const Words&... words) {
@@ -204,17 +203,6 @@ class jail_plan {
     own_.push_back(path);
     for (std::size_t i = 0; i < small.size(); ++i)
       add_file(path + small[i].string().substr(real.string().size()), std::move(contents[i]));
-  }
-
-  /// Reads small files that every user may read. Returns false if one of them is anything else.
-  static bool copies_of(const std::vector<std::filesystem::path>& paths, std::vector<std::string>& into) {
-    for (const std::filesystem::path& path : paths) {
-      struct stat status {};
-      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-      if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
-      into.push_back(proc_text(path.string()));
-    }
-    return true;
   }
 
   void add_system() {
@@ -450,7 +438,9 @@ class jail_plan {
     }
     own_.push_back(inside);
     writable_.push_back(inside);
-    if (!is_used(settings, usual_workspace)) add("--symlink", settings.workspace_path, usual_workspace);
+    if (is_used(settings, usual_workspace)) return;
+    add("--symlink", settings.workspace_path, usual_workspace);
+    own_.emplace_back(usual_workspace);
   }
 
   /// A later mount at the same place covers an earlier one.

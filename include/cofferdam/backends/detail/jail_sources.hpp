@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/jail_mounts.hpp>
+#include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/shown_file.hpp>
 #include <cofferdam/os/directory.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -87,6 +89,18 @@ inline unique_fd open_source(const std::filesystem::path& path, bool may_have_li
   const unique_fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) return {};
   return unique_fd::above_standard(find_beneath(root, path.string(), link_policy::refuse));
+}
+
+/// Reads small files that every user may read. Returns false if one of them is anything else.
+inline bool copies_of(const std::vector<std::filesystem::path>& paths, std::vector<std::string>& into) {
+  constexpr off_t max_copy = 256 * 1024;
+  for (const std::filesystem::path& path : paths) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    if ((status.st_mode & S_IROTH) == 0 || status.st_size > max_copy) return false;
+    into.push_back(proc_text(path.string()));
+  }
+  return true;
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
