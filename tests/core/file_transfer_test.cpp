@@ -38,7 +38,7 @@ class map_environment {
     // The path is the last word of the `stat` command, and starts with "./".
     const std::string path = c.words().back().substr(2);
     command_result result = command_result::exited(inside_->files.contains(path) ? 0 : 1);
-    const std::string answer = result.ok() ? "f 5 640 ./" + path + std::string(1, '\0') : "";
+    const std::string answer = result.ok() ? "f 5 640 0 0 0 root root ./" + path + std::string(2, '\0') : "";
     const std::string complaint = result.ok() ? "" : "No such file";
     result.out(captured_output(to_bytes(answer), bytes(), answer.size()));
     result.err(captured_output(to_bytes(complaint), bytes(), complaint.size()));
