@@ -372,7 +372,8 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     wire::frame_writer names(wire::frame_type::reply_data, 0);
     for (int i = 0; i < 900; ++i) {
       names.number(std::uint8_t{0}).number(std::uint32_t{0644}).number(std::uint64_t{1}).number(std::int64_t{0});
-      names.number(std::uint32_t{0}).text(std::string(20, 'n'));
+      names.number(std::uint32_t{0}).number(std::uint32_t{0}).number(std::uint32_t{0});
+      names.text(std::string()).text(std::string(20, 'n'));
     }
     const bytes whole = names.take();
     const wire::frame data(wire::frame_type::reply_data, sink->number(), bytes_view(whole).subspan(wire::header_size));

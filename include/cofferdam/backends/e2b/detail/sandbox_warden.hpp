@@ -134,7 +134,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
   }
 
   /// Larger than usual, because each piece of credit for more output is an HTTP request to the service.
-  static constexpr std::uint32_t output_window = 2 * 1024 * 1024;
+  static constexpr std::uint32_t output_window = 1024 * 1024;
   /// The maximum time that a released warden has to end.
   static constexpr std::chrono::milliseconds release_time{std::chrono::seconds(2)};
   /// The time between two pings.
