@@ -55,7 +55,7 @@ class answer {
   std::string value;
 };
 
-/// What the daemon counted since the last call of `set_fault`.
+/// The counts of the daemon since the last call of `set_fault`.
 class counts {
  public:
   std::int64_t answered = 0;

@@ -72,7 +72,7 @@ class create_options {
   bool secure = true;
   /// Pauses the sandbox at the end of its lifetime, instead of ending it.
   bool auto_pause = false;
-  /// What such a pause stores.
+  /// The state that such a pause stores.
   stored_state auto_pause_stores = stored_state::memory_and_files;
   /// Resumes a paused sandbox when a request for it arrives. It needs `auto_pause`, and a pause that stores the memory.
   bool auto_resume = false;

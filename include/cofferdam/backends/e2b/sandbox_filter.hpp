@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/utc_time.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <ctime>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,23 +50,9 @@ class sandbox_filter {
     }
     if (!pairs.empty()) text += "&metadata=" + percent_encoded(pairs);
     if (!template_id.empty()) text += "&template=" + percent_encoded(template_id);
-    if (started_after) text += "&startedAfter=" + percent_encoded(time_text(*started_after));
+    if (started_after) text += "&startedAfter=" + percent_encoded(cofferdam::detail::utc_time(*started_after, 3));
     if (oldest_first) text += "&order=asc";
     return text;
-  }
-
- private:
-  /// Returns a time as RFC 3339 requires it, in milliseconds.
-  static std::string time_text(std::chrono::system_clock::time_point when) {
-    const auto since = std::chrono::floor<std::chrono::milliseconds>(when.time_since_epoch());
-    const auto whole = std::chrono::floor<std::chrono::seconds>(since);
-    const std::time_t seconds = whole.count();
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[40];
-    const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    const std::string fraction = std::to_string(1000 + (since - whole).count());
-    return std::string(text, size) + "." + fraction.substr(1) + "Z";
   }
 };
 

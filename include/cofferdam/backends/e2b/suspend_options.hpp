@@ -8,7 +8,7 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
-/// What a pause or a snapshot of a sandbox stores.
+/// The state that a pause or a snapshot of a sandbox stores.
 /// \par Source  E2B's API, openapi.yml: the member `memory` of SandboxPauseRequest and SandboxSnapshotRequest.
 enum class stored_state {
   memory_and_files,  ///< the processes and the files
@@ -20,7 +20,8 @@ class pause_options {
  public:
   pause_options() = default;
 
-  /// What the pause stores. After a pause of `files`, `resume` starts the sandbox anew. Default: `memory_and_files`.
+  /// The state that the pause stores. After a pause of `files`, `resume` starts the sandbox anew. Default:
+  /// `memory_and_files`.
   stored_state stored = stored_state::memory_and_files;
   /// Refuses the pause if the sandbox's daemon does not respond: error{exec_errc::provider_failed} with HTTP status 503
   /// as its `cause()`. Otherwise such a sandbox is paused, and can be resumed only with `stored_state::files`.
@@ -35,7 +36,7 @@ class snapshot_options {
   /// The name of the snapshot. If a snapshot with this name exists, the new one becomes its newest version. Empty: the
   /// service chooses the name.
   std::string name;
-  /// What the snapshot stores. Default: `memory_and_files`.
+  /// The state that the snapshot stores. Default: `memory_and_files`.
   stored_state stored = stored_state::memory_and_files;
 };
 

@@ -29,7 +29,6 @@
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
-#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
@@ -219,10 +218,7 @@ COFFERDAM_DECL awaitable<void> environment::write_input(shared inside, std::int6
   co_await inside->until_running();
   while (!data.empty()) {
     const bytes_view piece = data.first(std::min(data.size(), max_piece));
-    boost::json::object input;
-    input["stdin"] = cofferdam::detail::json_text(cofferdam::detail::base64_encode(piece));
-    boost::json::object message = detail::envd::process_message(pid);
-    message["input"] = std::move(input);
+    boost::json::object message = detail::envd::input_message(pid, "stdin", piece);
     cofferdam::detail::connect_answer answer =
         co_await detail::envd::call(inside->daemon(), "/process.Process/SendInput", std::move(message), doing,
                                     inside->daemon()->request_timeout(), false);

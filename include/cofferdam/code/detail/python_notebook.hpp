@@ -964,7 +964,7 @@ class UsageError(Exception):
     """A magic that does not exist, or that was used wrongly."""
 
 
-# What E2B's bash contexts report if the last command of a cell fails: its exit code, and no name.
+# The error of a bash context whose cell ends with a failing command. As at E2B, it has the exit code, and no name.
 BashError = type("", (Exception,), {"__module__": "builtins"})
 UsageError.__module__ = "IPython.core.error"
 MOST_ITEMS = 20000  # maximum count of the items of a list or dict that is also sent as JSON

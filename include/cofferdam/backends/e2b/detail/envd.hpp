@@ -304,6 +304,16 @@ class envd : public std::enable_shared_from_this<envd> {
     return message;
   }
 
+  /// Returns the message of a `SendInput` call, which writes to a running process.
+  /// \param member  `stdin`, or `pty` for a process with a terminal.
+  static boost::json::object input_message(std::int64_t pid, std::string_view member, bytes_view data) {
+    boost::json::object input;
+    input[cofferdam::detail::json_view(member)] = cofferdam::detail::json_text(cofferdam::detail::base64_encode(data));
+    boost::json::object message = process_message(pid);
+    message["input"] = std::move(input);
+    return message;
+  }
+
   // ---- files ----
 
   /// Makes a request that reads or writes a file.

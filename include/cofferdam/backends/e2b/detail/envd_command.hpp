@@ -10,7 +10,6 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
@@ -242,11 +241,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// Writes a piece of the input. Waits while the command does not read its input, but at most until the command has
   /// ended.
   awaitable<void> write(bytes_view data) override {
-    boost::json::object input;
-    const std::string coded = cofferdam::detail::base64_encode(data);
-    input[limits().terminal ? "pty" : "stdin"] = cofferdam::detail::json_text(coded);
-    boost::json::object message = selected();
-    message["input"] = std::move(input);
+    boost::json::object message = envd::input_message(pid_, limits().terminal ? "pty" : "stdin", data);
     cofferdam::detail::connect_answer answer = co_await envd::call(
         daemon_, "/process.Process/SendInput", std::move(message), "write the input of a command", std::nullopt, false);
     daemon_->require_ok(answer, "write the input of a command");

@@ -9,7 +9,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
@@ -173,11 +172,7 @@ class envd_wire {
       while (!data.empty()) {
         if (self->failure) throw *self->failure;
         const bytes_view piece = data.first(std::min(data.size(), max_piece));
-        boost::json::object input;
-        const std::string coded = cofferdam::detail::base64_encode(piece);
-        input["stdin"] = cofferdam::detail::json_text(coded);
-        boost::json::object message = self->selected();
-        message["input"] = std::move(input);
+        boost::json::object message = envd::input_message(self->pid, "stdin", piece);
         constexpr const char* purpose = "write to a program of this library";
         cofferdam::detail::connect_answer answer = co_await envd::call(
             self->daemon, "/process.Process/SendInput", std::move(message), purpose, std::nullopt, false);

@@ -8,6 +8,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
+#include <cofferdam/detail/core/utc_time.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/http_message.hpp>
 
@@ -72,8 +73,8 @@ class claim_lease : public std::enable_shared_from_this<claim_lease> {
   static awaitable<void> renew(std::shared_ptr<claim_lease> self) {
     const auto age = std::chrono::ceil<std::chrono::seconds>(clock::now() - self->since_);
     boost::json::object life;
-    life["shutdownTime"] =
-        cofferdam::detail::json_text(kube_time(self->born_ + std::min(age + self->time_, self->longest_life_)));
+    life["shutdownTime"] = cofferdam::detail::json_text(
+        cofferdam::detail::utc_time(self->born_ + std::min(age + self->time_, self->longest_life_), 0));
     boost::json::object spec;
     spec["lifecycle"] = std::move(life);
     boost::json::object patch;

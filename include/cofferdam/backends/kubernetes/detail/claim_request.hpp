@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
+#include <cofferdam/detail/core/utc_time.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
@@ -13,7 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,16 +29,6 @@ inline constexpr std::string_view claims_api = "/apis/extensions.agents.x-k8s.io
 inline constexpr std::string_view sandboxes_api = "/apis/agents.x-k8s.io/v1beta1";
 /// The group and version of claims, warm pools and templates.
 inline constexpr const char* claims_version = "extensions.agents.x-k8s.io/v1beta1";
-
-/// Returns a time as RFC 3339 text in UTC, without fractions of a second: "2026-01-31T23:59:59Z".
-inline std::string kube_time(std::chrono::system_clock::time_point when) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[40];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return std::string(text, size);
-}
 
 /// Returns a claim for a sandbox. After the longest life of the options, the controller deletes the claim.
 /// \param pool  the warm pool from which the sandbox comes.
@@ -56,7 +46,7 @@ inline boost::json::object claim_request(std::string_view name, std::string_view
   boost::json::object reference;
   reference["name"] = json_text(pool);
   boost::json::object life;
-  life["shutdownTime"] = json_text(kube_time(now + options.longest_life()));
+  life["shutdownTime"] = json_text(cofferdam::detail::utc_time(now + options.longest_life(), 0));
   life["shutdownPolicy"] = "Delete";
   life["ttlSecondsAfterFinished"] = finished_for;
   boost::json::object spec;

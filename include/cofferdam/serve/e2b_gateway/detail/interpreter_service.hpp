@@ -335,7 +335,7 @@ class interpreter_service final : public e2b_gateway::port_service {
     runner_.emplace(std::move(opened));
   }
 
-  /// What a context needs, but the sandbox lacks.
+  /// The thing that the sandbox lacks for a context.
   enum class missing { nothing, directory, bash };
 
   /// Makes the runner's context for the client's `context`, if the runner's context does not exist yet or was lost.

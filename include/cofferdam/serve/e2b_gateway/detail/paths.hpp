@@ -5,15 +5,14 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/utc_time.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,18 +27,9 @@ inline boost::json::string valid_json_text(std::string_view raw) {
   return boost::json::string(text.data(), text.size());
 }
 
-/// Formats a time as RFC 3339 defines it, in UTC and with nine digits after the second.
+/// Formats a time as E2B's services do.
 inline std::string timestamp(std::chrono::system_clock::time_point when) {
-  const auto whole = std::chrono::floor<std::chrono::seconds>(when);
-  const std::time_t seconds = whole.time_since_epoch().count();
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  const std::chrono::nanoseconds rest = when - whole;
-  std::string fraction = std::to_string(rest.count());
-  fraction.insert(0, 9 - std::min<std::size_t>(9, fraction.size()), '0');
-  return std::string(text, size) + "." + fraction + "Z";
+  return cofferdam::detail::utc_time(when, 9);
 }
 
 /// A translation between the paths of clients and paths in the workspace. Clients use absolute paths, or paths relative
