@@ -37,7 +37,6 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -85,17 +84,8 @@ mcp::server_options make_options(const mcp_options& chosen) {
     if (*token == '\0') refuse("COFFERDAM_MCP_TOKEN is set but empty");
     options.token(token);
   }
-  if (!chosen.token_file.empty()) {
-    std::ifstream file(chosen.token_file);
-    if (!file) refuse("the token file \"" + one_line(chosen.token_file) + "\" cannot be read");
-    bool has_token = false;
-    for (std::string line; std::getline(file, line);) {
-      if (line.empty()) continue;
-      options.token(line);
-      has_token = true;
-    }
-    if (!has_token) refuse("the token file \"" + one_line(chosen.token_file) + "\" contains no token");
-  }
+  if (!chosen.token_file.empty())
+    for (const std::string& token : secrets_in(chosen.token_file, "token")) options.token(token);
   if (chosen.no_token && chosen.http.empty()) refuse("--no-token needs --http HOST:PORT; stdio uses no tokens");
   if (chosen.no_token && !options.tokens().empty())
     refuse("--no-token cannot be combined with --token-file or COFFERDAM_MCP_TOKEN");

@@ -712,8 +712,13 @@ mcp_options mcp_of(const raw_mcp& raw) {
 
 struct raw_serve {
   raw_place place;
+  std::vector<std::string> templates;
   std::string pool;
+  std::string home;
+  std::string address;
   std::string port;
+  std::string key_file;
+  std::string limit;
   bool allow_host_paths = false;
 };
 
@@ -730,20 +735,40 @@ subcommand describe_serve(raw_serve& raw) {
           "Limits the memory of each sandbox, as in 512m or 2g; a number without a unit is bytes. Not for local.");
   add_one(app, "--cpus", raw.place.cpus, "N", where_commands_run,
           "Limits the processors of each sandbox: 1.5 is 1.5 seconds of processor time in each second. Not for local.");
+  add_several(
+      app, "--network", raw.place.network, "NAME", where_commands_run,
+      "Chooses the network of the sandboxes. jail: none (the default), or host, the network of this machine with "
+      "its own services; docker: none (the default), bridge, or the name of a network; kubernetes: none (the "
+      "default), or cluster. The last --network counts. Not for local.");
+  add_several(app, "--template", raw.templates, "NAME[=IMAGE]", where_commands_run,
+              "Lets clients request the template NAME, besides base and code-interpreter-v1. With docker and "
+              "kubernetes, IMAGE is the image of its sandboxes; the pool does not contain these. '*' lets clients "
+              "request every name, and gives them the same sandboxes. May be given several times.");
+  add_one(app, "--home", raw.home, "PATH", where_commands_run,
+          "Uses this absolute path as the home of the sandboxes, which is their workspace. Default: /home/user, as in "
+          "E2B's own sandboxes.");
   add_flag(app, "--allow-host-paths", raw.allow_host_paths, where_commands_run,
            "Confirms that with --provider local, absolute paths in commands are paths of this machine.");
   add_pool(app, raw.pool,
            "Keeps N sandboxes open and unused, 0 to 1000, so that a client gets one at once. 0 (the default): no pool. "
            "Each is used once; another is then opened. N does not limit how many are in use. If the first cannot be "
            "opened, the program ends with the reason.");
+  add_one(app, "--limit", raw.limit, "N", how_it_runs,
+          "Serves at most N sandboxes at once, 1 to 10000; a client that wants another gets status 429. Default: 20.");
   add_one(
-      app, "--port", raw.port, "PORT", who_is_served,
-      "Listens on this port of 127.0.0.1; 0: any free port. Default: the environment variable PORT, otherwise 3000.");
+      app, "--address", raw.address, "ADDRESS", who_is_served,
+      "Listens on this IP address of this machine; 0.0.0.0 and :: are all addresses. Default: 127.0.0.1, which only "
+      "this machine reaches. The traffic is not encrypted, so use other addresses only in a network that you trust.");
+  add_one(app, "--port", raw.port, "PORT", who_is_served,
+          "Listens on this port; 0: any free port. Default: the environment variable PORT, otherwise 3000.");
+  add_one(app, "--key-file", raw.key_file, "FILE", who_is_served,
+          "Accepts the API keys in FILE, one in each line, instead of a new key. Each key has its own sandboxes and an "
+          "equal share of --limit. E2B's SDKs expect e2b_ and 40 hexadecimal digits.");
   described.finish();
   described.note(
       "", {"The program generates a key for this run, and prints a line for a shell that sets the variables of the "
-           "client: E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY. It also serves the SDK of the code interpreter. "
-           "It serves until ^C.",
+           "client: E2B_API_URL, E2B_SANDBOX_URL and E2B_API_KEY. With --key-file, the line does not contain the key. "
+           "It also serves the SDK of the code interpreter. It serves until ^C.",
            "SIGTERM and ^C end the program within 10 s. The program is undumpable: other programs of your "
            "user cannot read its memory and its key, it leaves no core dump, and only root can attach a "
            "debugger to it."});
@@ -867,6 +892,30 @@ std::optional<mcp_options> parse_doctor(std::vector<std::string> words) {
   return mcp_of(raw);
 }
 
+/// Parses NAME[=IMAGE] of --template.
+/// \param provider  the kind of --provider.
+template_option parse_template(const std::string& text, const std::string& provider) {
+  const std::size_t equals = text.find('=');
+  template_option parsed;
+  parsed.name = text.substr(0, equals);
+  if (equals != std::string::npos) parsed.image = text.substr(equals + 1);
+  const auto is_valid = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.' || c == '/';
+  };
+  const bool is_name = !parsed.name.empty() && parsed.name.size() <= 128 &&
+                       std::all_of(parsed.name.begin(), parsed.name.end(), is_valid);
+  if (!is_name && parsed.name != "*")
+    refuse("--template needs NAME or NAME=IMAGE, where NAME has letters, digits, -, _, . and /, not \"" +
+           one_line(text, 60) + "\"");
+  if (equals == std::string::npos) return parsed;
+  if (parsed.image.empty()) refuse("--template " + one_line(parsed.name) + "= lacks an image");
+  if (parsed.name == "*") refuse("--template '*' cannot have an image; give the image to --provider");
+  if (provider != "docker" && provider != "kubernetes")
+    refuse("--template " + one_line(parsed.name) + "=IMAGE needs --provider docker or kubernetes, not " + provider);
+  return parsed;
+}
+
 std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   raw_serve raw;
   subcommand described = describe_serve(raw);
@@ -876,7 +925,13 @@ std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   if (options.place.provider == "e2b" || options.place.provider == "dockerfile" || options.place.provider == "ssh")
     refuse("serve works with --provider jail, docker:IMAGE, kubernetes:IMAGE or local");
   options.allow_host_paths = raw.allow_host_paths;
+  for (const std::string& text : raw.templates)
+    options.templates.push_back(parse_template(text, options.place.provider));
   options.pool = pool_of(raw.pool);
+  if (!raw.home.empty()) options.home = raw.home;
+  if (!raw.address.empty()) options.address = raw.address;
+  options.key_file = raw.key_file;
+  if (!raw.limit.empty()) options.limit = parse_count(raw.limit, "--limit", 1, 10'000);
   if (raw.port.empty())
     if (const char* const port = std::getenv("PORT"); port != nullptr) raw.port = port;
   if (!raw.port.empty()) options.port = static_cast<std::uint16_t>(parse_count(raw.port, "--port", 0, 65535));

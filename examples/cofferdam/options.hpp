@@ -91,10 +91,21 @@ struct mcp_options {
   bool doctor = false;
 };
 
+/// A template that clients can request: NAME[=IMAGE] of --template.
+struct template_option {
+  std::string name;
+  std::string image;  ///< empty: the image of --provider
+};
+
 struct serve_options {
   place_options place;
+  std::vector<template_option> templates;
   std::size_t pool = 0;  ///< how many environments are kept open and unused
+  std::string home = "/home/user";
+  std::string address = "127.0.0.1";
   std::uint16_t port = 3000;
+  std::string key_file;
+  std::size_t limit = 20;  ///< how many sandboxes may be open at once
   bool allow_host_paths = false;
 };
 

@@ -41,9 +41,11 @@
 #include <cstdint>
 #include <exception>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,10 +58,15 @@ using namespace cofferdam;
 /// A gateway that serves until a signal arrives.
 class served_gateway {
  public:
-  served_gateway(asio::io_context& loop, e2b_gateway::options options, std::uint16_t port)
+  /// \param listens_on  the address and the port.
+  /// \param shows_key   the printed line has the API key.
+  served_gateway(asio::io_context& loop, e2b_gateway::options options,
+                 const std::pair<std::string, std::uint16_t>& listens_on, bool shows_key)
       : executor_(loop.get_executor()),
         options_(std::move(options)),
-        where_(tcp_listener(executor_, "127.0.0.1", port)),
+        address_(listens_on.first),
+        shows_key_(shows_key),
+        where_(tcp_listener(executor_, listens_on.first, listens_on.second)),
         signals_(loop, SIGINT, SIGTERM),
         last_moment_(loop) {}
   served_gateway(const served_gateway&) = delete;
@@ -67,10 +74,11 @@ class served_gateway {
 
   /// Serves the environments of a provider.
   /// \param pool  how many environments are kept open and unused; 0: each is opened when a client asks for it.
+  /// \param more  the templates that have a provider of their own, by name.
   template <code_exec_provider Provider>
-  awaitable<void> serve(Provider provider, std::size_t pool) {
-    if (pool == 0) return serve_all(*this, std::move(provider));
-    return serve_pool(*this, std::move(provider), pool);
+  awaitable<void> serve(Provider provider, std::size_t pool, std::map<std::string, Provider> more = {}) {
+    if (pool == 0) return serve_all(*this, std::move(provider), std::move(more));
+    return serve_pool(*this, std::move(provider), pool, std::move(more));
   }
 
   /// Ends the service at the first signal. The program ends at the latest 9 s later, and immediately at a second
@@ -100,26 +108,38 @@ class served_gateway {
 
  private:
   /// The gateway is not made over `any_provider`, because it offers what the type of the environment can do.
-  template <class Provider>
-  static awaitable<void> serve_all(served_gateway& self, Provider provider) {
+  template <class Provider, class Other>
+  static awaitable<void> serve_all(served_gateway& self, Provider provider, std::map<std::string, Other> more) {
     self.gateway_.emplace(self.executor_, std::move(provider), self.options_);
-    const std::string url = "http://127.0.0.1:" + std::to_string(self.where_.port());
-    std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url
-              << " E2B_API_KEY=" << self.options_.api_keys().front() << "\n";
+    for (auto& [name, other] : more) self.gateway_->add_template(name, std::move(other));
+    const std::string url = "http://" + self.shown_address() + ":" + std::to_string(self.where_.port());
+    std::cout << "export E2B_API_URL=" << url << " E2B_SANDBOX_URL=" << url;
+    if (self.shows_key_) std::cout << " E2B_API_KEY=" << self.options_.api_keys().front();
+    std::cout << "\n";
     flush_output();
     co_await self.gateway_->serve(std::move(self.where_));
+  }
+
+  /// Returns the address by which a client on this machine reaches the gateway, as it is in a URL.
+  std::string shown_address() const {
+    if (address_ == "0.0.0.0") return "127.0.0.1";
+    if (address_ == "::") return "[::1]";
+    return address_.find(':') == std::string::npos ? address_ : "[" + address_ + "]";
   }
 
   /// Opens the pool first, so that a backend that does not work ends the program before a client connects. The pool
   /// is closed after all sandboxes.
   template <class Provider>
-  static awaitable<void> serve_pool(served_gateway& self, Provider provider, std::size_t size) {
-    const auto serves = [&self](auto& opened) { return serve_all(self, opened.provider()); };
+  static awaitable<void> serve_pool(served_gateway& self, Provider provider, std::size_t size,
+                                    std::map<std::string, Provider> more) {
+    const auto serves = [&](auto& opened) { return serve_all(self, opened.provider(), more); };
     co_await with(cofferdam::pool(std::move(provider), size), serves);
   }
 
   asio::any_io_executor executor_;
   e2b_gateway::options options_;
+  std::string address_;
+  bool shows_key_;
   listener where_;
   asio::signal_set signals_;
   asio::steady_timer last_moment_;
@@ -129,43 +149,70 @@ class served_gateway {
   bool is_stopped_ = false;
 };
 
-/// Serves the chosen backend.
-awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen) {
-  const place_options& place = chosen.place;
-  const std::string image = place.image.empty() ? "debian:stable-slim" : place.image;
-  if (place.provider == "docker") {
-    // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the same relative path
-    // by which a client has written it.
-    docker::container_options containers;
-    containers.working_directory("/home/user");
-    // Some programs of others write to /workspace. A jail has it as a link to its home.
-    containers.tmpfs("/workspace");
-    if (place.memory) containers.memory(*place.memory);
-    if (place.cpus) containers.cpus(*place.cpus);
-    return gateway.serve(docker::from_image(image).options(std::move(containers)), chosen.pool);
-  }
-  if (place.provider == "kubernetes") {
-    kubernetes::pod_options pod;
-    pod.working_directory("/home/user");
-    if (place.memory) pod.memory(*place.memory);
-    if (place.cpus) pod.cpus(*place.cpus);
-    return gateway.serve(kubernetes::from_image(image).options(std::move(pod)), chosen.pool);
-  }
-  if (place.provider == "local") {
-    if (place.memory || place.cpus)
-      refuse("local does not support --memory and --cpus, because it does not isolate; use jail or docker");
-    return gateway.serve(local().without_warning(), chosen.pool);
-  }
-  if (place.provider != "jail") refuse("serve does not support --provider " + place.provider);
+std::string network_of(const place_options& place) { return place.network.empty() ? "none" : place.network.back(); }
+
+docker::provider containers_of(const std::string& image, const serve_options& chosen) {
+  // Sandboxes of E2B start commands in this directory. A command therefore finds a file under the same relative path by
+  // which a client has written it.
+  docker::container_options containers;
+  containers.working_directory(chosen.home);
+  // Some programs of others write to /workspace. A jail has it as a link to its home.
+  if (chosen.home != "/workspace") containers.tmpfs("/workspace");
+  if (chosen.place.memory) containers.memory(*chosen.place.memory);
+  if (chosen.place.cpus) containers.cpus(*chosen.place.cpus);
+  for (const std::string& name : chosen.place.network) containers.network(name);
+  return docker::from_image(image).options(std::move(containers));
+}
+
+kubernetes::provider pods_of(const std::string& image, const serve_options& chosen) {
+  const std::string network = network_of(chosen.place);
+  if (network != "none" && network != "cluster") refuse("kubernetes: --network must be none or cluster");
+  kubernetes::pod_options pod;
+  pod.working_directory(chosen.home);
+  if (chosen.place.memory) pod.memory(*chosen.place.memory);
+  if (chosen.place.cpus) pod.cpus(*chosen.place.cpus);
+  if (network == "cluster") pod.network(kubernetes::pod_network::cluster);
+  return kubernetes::from_image(image).options(std::move(pod));
+}
+
+jail jails_of(const serve_options& chosen) {
+  const std::string network = network_of(chosen.place);
+  if (network != "none" && network != "host") refuse("jail: --network is none or host");
   jail walls;
-  if (place.memory) walls.memory(*place.memory);
-  if (place.cpus) walls.cpus(*place.cpus);
-  walls.workspace_path("/home/user")
+  if (chosen.place.memory) walls.memory(*chosen.place.memory);
+  if (chosen.place.cpus) walls.cpus(*chosen.place.cpus);
+  if (network == "host") walls.network(network_policy::host);
+  walls.workspace_path(chosen.home)
       .alternatives(
           "Or serve another kind of place:\n"
           "    cofferdam serve --provider docker:IMAGE                containers; needs a Docker daemon\n"
           "    cofferdam serve --provider local --allow-host-paths    no wall: clients have all rights of your user");
-  return gateway.serve(std::move(walls), chosen.pool);
+  return walls;
+}
+
+/// Serves a backend with images, and the templates that have an image of their own.
+/// \param make  a callable that makes the provider of an image.
+template <class Make>
+awaitable<void> serve_images(served_gateway& gateway, const serve_options& chosen, Make make) {
+  const std::string& image = chosen.place.image;
+  std::map<std::string, std::invoke_result_t<Make&, const std::string&, const serve_options&>> more;
+  for (const template_option& each : chosen.templates)
+    if (!each.image.empty()) more.insert_or_assign(each.name, make(each.image, chosen));
+  return gateway.serve(make(image.empty() ? "debian:stable-slim" : image, chosen), chosen.pool, std::move(more));
+}
+
+/// Serves the chosen backend.
+awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen) {
+  const place_options& place = chosen.place;
+  if (place.provider == "docker") return serve_images(gateway, chosen, containers_of);
+  if (place.provider == "kubernetes") return serve_images(gateway, chosen, pods_of);
+  if (place.provider == "local") {
+    if (place.memory || place.cpus || !place.network.empty())
+      refuse("local does not support --memory, --cpus and --network, because it does not isolate; use jail or docker");
+    return gateway.serve(local().without_warning(), chosen.pool);
+  }
+  if (place.provider != "jail") refuse("serve does not support --provider " + place.provider);
+  return gateway.serve(jails_of(chosen), chosen.pool);
 }
 
 constexpr const char* host_paths =
@@ -182,14 +229,27 @@ int run_serve(std::vector<std::string> words) {
   if (chosen->place.provider == "local" && !chosen->allow_host_paths) refuse(host_paths);
   become_undumpable();
   asio::io_context context(1);
-  const std::string key = "e2b_" + random_text(40);
   e2b_gateway::options options;
-  options.api_key(key).port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
+  const bool has_keys = !chosen->key_file.empty();
+  if (has_keys)
+    for (const std::string& key : secrets_in(chosen->key_file, "key")) options.api_key(key);
+  else
+    options.api_key("e2b_" + random_text(40));
+  options.port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
+  options.home(chosen->home).sandboxes(chosen->limit);
+  std::vector<std::string> templates = options.templates();
+  for (const template_option& each : chosen->templates) templates.push_back(each.name);
+  options.templates(std::move(templates));
   http_server_settings server = options.server();
   options.server(server.stop_timeout(std::chrono::seconds(1)));
-  // Jails and containers have no network here, so clients may create sandboxes without internet access.
-  if (chosen->place.provider == "jail" || chosen->place.provider == "docker") options.without_internet();
-  served_gateway gateway(context, std::move(options), chosen->port);
+  // Clients may create sandboxes without internet access only if no sandbox has it.
+  const bool has_walls = chosen->place.provider == "jail" || chosen->place.provider == "docker";
+  if (has_walls && network_of(chosen->place) == "none") options.without_internet();
+  served_gateway gateway(context, std::move(options), {chosen->address, chosen->port}, !has_keys);
+  const bool is_loopback = chosen->address.starts_with("127.") || chosen->address == "::1";
+  if (!is_loopback)
+    complain("other machines can connect to " + chosen->address +
+             ": the traffic, which has the keys, is not encrypted; they use an address of this machine in the URL");
   gateway.stop_on_signal();
   std::exception_ptr failure;
   const auto ended = [&](std::exception_ptr why) {

@@ -3,7 +3,9 @@
 #include "serving.hpp"
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
 
+#include "options.hpp"
 #include "report.hpp"
 
 #include <asio/error.hpp>
@@ -11,9 +13,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <random>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <sys/prctl.h>
 
@@ -24,6 +28,16 @@ std::string random_text(std::size_t digits) {
   std::string text;
   for (std::size_t i = 0; i < digits; ++i) text += "0123456789abcdef"[random() % 16];
   return text;
+}
+
+std::vector<std::string> secrets_in(const std::string& path, const std::string& what) {
+  std::ifstream file(path);
+  if (!file) refuse("the " + what + " file \"" + cofferdam::one_line(path) + "\" cannot be read");
+  std::vector<std::string> secrets;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) secrets.push_back(line);
+  if (secrets.empty()) refuse("the " + what + " file \"" + cofferdam::one_line(path) + "\" contains no " + what);
+  return secrets;
 }
 
 void become_undumpable() { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

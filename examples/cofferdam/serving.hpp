@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <vector>
 
 // Functions of the two servers, `mcp` and `serve`.
 
@@ -16,6 +17,11 @@ inline constexpr std::chrono::seconds longest_end{9};
 
 /// Returns a random text of hexadecimal digits, from the system's source of random numbers.
 std::string random_text(std::size_t digits);
+
+/// Returns the lines of a file that are not empty: API keys or tokens.
+/// \param what  the name of one of them, for messages: "token".
+/// \throws usage_error if the file cannot be read, or has none.
+std::vector<std::string> secrets_in(const std::string& path, const std::string& what);
 
 /// Keeps other programs of the same user from reading this program's memory (PR_SET_DUMPABLE 0).
 void become_undumpable();

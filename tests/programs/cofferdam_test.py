@@ -598,11 +598,13 @@ class McpClient:
 class ServeClient:
     """A client of `cofferdam serve`."""
 
-    def __init__(self, place, *words):
+    def __init__(self, place, *words, key=None):
         words = [*words, "--port", "0"] + (["--allow-host-paths"] if place.name == "local" else [])
         self.server = place.start(*words, subcommand="serve")
         self.line = self.server.stdout.readline().decode()
         self.variables = dict(re.findall(r"(E2B_\w+)=(\S+)", self.line))
+        if key:
+            self.variables["E2B_API_KEY"] = key
 
     def post(self, path, body, fields):
         request = urllib.request.Request(self.variables["E2B_API_URL"] + path, data=body, headers=fields)
@@ -683,6 +685,73 @@ def test_serve_refuses_a_sandbox_without_internet_only_on_local(place):
         refused = True
     equal(refused, place.name == "local")
     equal(client.end(), 0)
+
+
+def status_of(call, *arguments, **fields):
+    """Returns the HTTP status of a refused call; 0 if it was not refused."""
+    try:
+        call(*arguments, **fields)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+    return 0
+
+
+def test_serve_takes_keys_of_a_file_templates_a_home_and_a_limit(place):
+    with tempfile.TemporaryDirectory() as folder:
+        keys = Path(folder, "keys")
+        keys.write_text("".join(f"e2b_{digit * 40}\n" for digit in "12"))
+        options = ["--key-file", str(keys), "--template", "Mine", "--home", "/home/else", "--limit", "4"]
+        client = ServeClient(place, *options, key="e2b_" + "1" * 40)
+        equal(("E2B_API_KEY=" in client.line, "E2B_API_URL=" in client.line), (False, True), client.line)
+        mine = client.sandbox(templateID="mine")
+        expected = b"" if place.name == "local" else b"/home/else\n"
+        equal(client.command(mine, "pwd")[-len(expected):] if expected else b"", expected)
+        equal(status_of(client.sandbox, templateID="other"), 404)
+        client.sandbox()
+        equal(status_of(client.sandbox), 429, "the share of a key is half of the limit")
+        client.variables["E2B_API_KEY"] = "e2b_" + "2" * 40
+        equal(status_of(client.sandbox), 0)
+        client.variables["E2B_API_KEY"] = "e2b_" + "3" * 40
+        equal(status_of(client.sandbox), 401)
+        equal(client.end(), 0)
+
+
+def once_a_template_of_serve_can_have_an_image_of_its_own():
+    if not DOCKER:
+        return
+    place = Place("docker", ["--provider", "docker:cofferdam-test/debian"], {"DOCKER_HOST": DOCKER})
+    client = ServeClient(place, "--template", "small=cofferdam-test/busybox")
+    line = "ls /etc/debian_version 2>/dev/null; echo end"
+    equal(client.command(client.sandbox(), line), b"/etc/debian_version\nend\n")
+    equal(client.command(client.sandbox(templateID="small"), line), b"end\n")
+    equal(client.end(), 0)
+
+
+def once_options_of_serve_that_cannot_work_are_refused():
+    place = Place("none", [])
+    for words, reason in [
+            (["--template", "a b"], b"--template needs NAME or NAME=IMAGE"),
+            (["--template", "a=image"], b"--template a=IMAGE needs --provider docker or kubernetes, not jail"),
+            (["--template", "*=image", "--provider", "docker"], b"cannot have an image"),
+            (["--template", "a=", "--provider", "docker"], b"lacks an image"),
+            (["--limit", "0"], b"--limit needs a number from 1 to 10000"),
+            (["--home", "here"], b"absolute paths in their shortest form"),
+            (["--key-file", "/no/such/file"], b"the key file \"/no/such/file\" cannot be read"),
+            (["--key-file", "/dev/null"], b"contains no key"),
+            (["--network", "cluster"], b"jail: --network is none or host"),
+            (["--address", "example.org"], b"is not an IPv4 or IPv6 address")]:
+        status, out, err = place.run(*words, "--port", "0", subcommand="serve")
+        equal((status, out), (125, b""), err)
+        check(reason in err, words, err)
+
+
+def once_serve_warns_if_other_machines_can_connect():
+    client = ServeClient(Place("local", ["--provider", "local"]), "--address", "0.0.0.0")
+    equal(client.variables["E2B_API_URL"].startswith("http://127.0.0.1:"), True, client.line)
+    equal(status_of(client.sandbox), 0)
+    client.server.send_signal(signal.SIGINT)
+    _, err = client.server.communicate(timeout=LIMIT)
+    equal(err.count(b"other machines can connect"), 1, err)
 
 
 def test_serve_hands_out_sandboxes_of_a_pool_and_leaves_none(place):
@@ -992,7 +1061,7 @@ def jail_works():
 # Docker is slower, and its commands end as those of the other places: these show that its terminals, signals, files and
 # runners are connected.
 ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
-             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "without_internet",
+             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "without_internet", "serve_takes_keys",
              "agent_works", "doctor_prints_the_walls", "of_a_pool_and", "from_a_pool_and"]
 
 

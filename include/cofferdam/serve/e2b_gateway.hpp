@@ -86,6 +86,22 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
+  /// Adds a template with a provider of its own. Clients request it by its name. Sandboxes of all other templates
+  /// (`e2b_gateway::options::templates`) use the provider of the constructor.
+  ///
+  ///     gateway.add_template("node", docker::from_image("node:22-slim"));
+  ///
+  /// \param name  the name without a tag: 1 to 128 letters, digits, `-`, `_`, `.` and `/`. Upper and lower case are the
+  ///              same. A name that was added before gets the new provider.
+  /// \param provider  opens an environment for each sandbox of the template; may have layers.
+  /// \throws error{exec_errc::invalid_argument} for another name.
+  template <code_exec_provider Provider>
+  server& add_template(std::string name, Provider provider) {
+    add_opener(std::move(name),
+               [provider = std::move(provider)] { return detail::open_environment<Provider>(provider); });
+    return *this;
+  }
+
   /// Serves the clients of a listener until `stop` is called. Then closes all sandboxes. May be called once.
   /// \throws error{exec_errc::invalid_argument} before any request is served, if there is no API key and the listener
   ///     is not loopback, or if `serve` was called before.
@@ -106,6 +122,7 @@ class server {
   static std::shared_ptr<detail::sandbox_registry> make_core(asio::any_io_executor executor,
                                                              detail::environment_opener opener,
                                                              e2b_gateway::options options);
+  void add_opener(std::string name, detail::environment_opener opener);
   static awaitable<void> serve_on(std::shared_ptr<cofferdam::detail::http_server> server,
                                   std::shared_ptr<detail::sandbox_registry> core);
 

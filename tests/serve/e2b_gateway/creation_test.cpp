@@ -5,10 +5,12 @@
 // forks.
 
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/middleware/variables.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 
 #include "serve/gateway_support.hpp"
+#include "support/error_of.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
@@ -31,6 +33,7 @@ using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::gateway_client;
 using cofferdam_test::gateway_sandbox_name;
+using cofferdam_test::gateway_stream;
 using cofferdam_test::json_of;
 using cofferdam_test::run_with_gateway;
 using cofferdam_test::said;
@@ -58,6 +61,34 @@ TEST(E2bCreation, values_that_ask_for_nothing_special_are_taken) {
     }
     EXPECT_EQ(gateway.sandboxes(), more.size());
   });
+}
+
+TEST(E2bCreation, a_template_can_have_a_provider_of_its_own) {
+  const auto body = [](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+    gateway.add_template("Python/Data", cofferdam_test::local_provider() | variables("PLACE", "its own"));
+    const std::vector<std::pair<std::string, std::string>> rows{
+        {"python/data", "its own"}, {"PYTHON/data:v2", "its own"}, {"other", "common"}, {"base", ""}};
+    for (const auto& [name, place] : rows) {
+      const http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":")" + name + "\"}");
+      if (place.empty()) {
+        EXPECT_EQ(message_of(answer), "404 template 'base' not found");
+        continue;
+      }
+      EXPECT_EQ(answer.status(), 201) << answer.text();
+      const boost::json::value object = json_of(answer.text());
+      gateway_sandbox_name box;
+      box.id = text_at(object, "sandboxID");
+      box.token = text_at(object, "envdAccessToken");
+      const gateway_stream ran = co_await client.run(box, "printf %s \"$PLACE\"");
+      EXPECT_EQ(ran.out, place) << name;
+    }
+    for (const std::string& wrong : {std::string(), std::string("a b"), std::string("*"), std::string(129, 'a')})
+      EXPECT_EQ(cofferdam_test::code_of([&] { gateway.add_template(wrong, cofferdam_test::local_provider()); }),
+                exec_errc::invalid_argument)
+          << wrong;
+  };
+  run_with_gateway(body, e2b_gateway::options().templates({"Other"}),
+                   any_provider(cofferdam_test::local_provider() | variables("PLACE", "common")));
 }
 
 TEST(E2bCreation, a_wish_that_a_client_would_rely_on_is_refused_with_a_way_out) {

@@ -124,9 +124,12 @@ class options {
     return *this;
   }
 
-  /// Sets the template names that clients may request, without tags; `*` allows every name. All templates use the same
-  /// provider. Default: `base` and `code-interpreter-v1`.
+  /// Sets the template names that clients may request, without tags; `*` allows every name. These templates use the
+  /// provider of the gateway; `e2b_gateway::server::add_template` adds templates with other providers. Upper and lower
+  /// case are the same. Default: `base` and `code-interpreter-v1`.
   options& templates(std::vector<std::string> names) {
+    for (std::string& name : names)
+      for (char& c : name) c = cofferdam::detail::lowered(c);
     templates_ = std::move(names);
     return *this;
   }
@@ -141,7 +144,7 @@ class options {
   /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& workspace(std::string path) { return absolute(workspace_, std::move(path)); }
 
-  /// Declares that the provider's environments have no network access. Only then may clients create sandboxes with
+  /// Declares that the environments of all providers have no network access. Only then may clients create sandboxes with
   /// `allow_internet_access: false`, because the gateway itself cannot remove the network access.
   options& without_internet() {
     has_internet_ = false;

@@ -46,6 +46,10 @@ COFFERDAM_DECL awaitable<void> server::stop() {
   return server_->stop();
 }
 
+COFFERDAM_DECL void server::add_opener(std::string name, detail::environment_opener opener) {
+  core_->add_template(std::move(name), std::move(opener));
+}
+
 COFFERDAM_DECL std::size_t server::sandboxes() const noexcept { return core_->sandboxes().size(); }
 
 COFFERDAM_DECL std::shared_ptr<detail::sandbox_registry> server::make_core(asio::any_io_executor executor,

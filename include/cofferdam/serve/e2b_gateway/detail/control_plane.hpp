@@ -146,6 +146,7 @@ class control_plane {
       settings.template_name = snapshot->template_name;
     } else {
       settings.template_name = template_of(*asked);
+      if (const environment_opener* const own = core_->find_template(settings.template_name)) opener = *own;
     }
     const std::int64_t usual = is_v2 ? 300 : 15;
     settings.life = checked_life(fields.number("timeout").value_or(usual));
@@ -245,7 +246,8 @@ class control_plane {
     for (char& c : name) c = cofferdam::detail::lowered(c);
     const std::string plain = name.substr(0, name.find(':'));
     const std::vector<std::string>& known = core_->options().templates();
-    const bool is_known = std::any_of(known.begin(), known.end(),
+    const bool is_known = core_->find_template(plain) != nullptr ||
+                          std::any_of(known.begin(), known.end(),
                                       [&](const std::string& pattern) { return pattern == "*" || pattern == plain; });
     const bool is_name = !plain.empty() && plain.size() <= 128 &&
                          std::all_of(plain.begin(), plain.end(), [](char c) { return c > ' ' && c < 0x7F; });

@@ -65,6 +65,26 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     if (domain_ == "localhost" && port != 0) domain_ += ":" + std::to_string(port);
   }
 
+  /// Adds a template that has an opener of its own.
+  /// \throws error{exec_errc::invalid_argument} for a name that no client can request.
+  void add_template(std::string name, environment_opener opener) {
+    bool is_name = !name.empty() && name.size() <= 128;
+    for (char& c : name) {
+      c = cofferdam::detail::lowered(c);
+      is_name =
+          is_name && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '/');
+    }
+    if (!is_name)
+      throw error(exec_errc::invalid_argument,
+                  "e2b_gateway: the name of a template must have 1 to 128 letters, digits, -, _, . and /");
+    templates_[std::move(name)] = std::move(opener);
+  }
+  /// Returns the template's own opener; null if it has none.
+  const environment_opener* find_template(const std::string& name) const {
+    const auto found = templates_.find(name);
+    return found == templates_.end() ? nullptr : &found->second;
+  }
+
   /// Returns the owner of an API request, which is the digest of its API key. Each key has its own sandboxes.
   /// \throws http_refusal 401 for an unknown key.
   cofferdam::detail::sha256_digest owner_of(const http_call& call) const {
@@ -241,6 +261,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
   std::shared_ptr<cofferdam::detail::joined_tasks> watches_;
   std::shared_ptr<cofferdam::detail::joined_tasks> closings_;
   std::vector<cofferdam::detail::sha256_digest> keys_;
+  std::map<std::string, environment_opener> templates_;  // those with a provider of their own
   std::map<std::string, sandbox_pointer> sandboxes_;
   std::uint64_t made_ = 0;
   bool is_over_ = false;
