@@ -700,11 +700,11 @@ def test_serve_takes_keys_of_a_file_templates_a_home_and_a_limit(place):
     with tempfile.TemporaryDirectory() as folder:
         keys = Path(folder, "keys")
         keys.write_text("".join(f"e2b_{digit * 40}\n" for digit in "12"))
-        options = ["--key-file", str(keys), "--template", "Mine", "--home", "/home/else", "--limit", "4"]
+        options = ["--key-file", str(keys), "--template", "Mine", "--home", "/srv/else", "--limit", "4"]
         client = ServeClient(place, *options, key="e2b_" + "1" * 40)
         equal(("E2B_API_KEY=" in client.line, "E2B_API_URL=" in client.line), (False, True), client.line)
         mine = client.sandbox(templateID="mine")
-        expected = b"" if place.name == "local" else b"/home/else\n"
+        expected = b"" if place.name == "local" else b"/srv/else\n"
         equal(client.command(mine, "pwd")[-len(expected):] if expected else b"", expected)
         equal(status_of(client.sandbox, templateID="other"), 404)
         client.sandbox()

@@ -144,8 +144,8 @@ class options {
   /// \throws error{exec_errc::invalid_argument} for a path that is not absolute, or not in its shortest form.
   options& workspace(std::string path) { return absolute(workspace_, std::move(path)); }
 
-  /// Declares that the environments of all providers have no network access. Only then may clients create sandboxes with
-  /// `allow_internet_access: false`, because the gateway itself cannot remove the network access.
+  /// Declares that the environments of all providers have no network access. Only then may clients create sandboxes
+  /// with `allow_internet_access: false`, because the gateway itself cannot remove the network access.
   options& without_internet() {
     has_internet_ = false;
     return *this;
