@@ -2,10 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/asked_page.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/snapshots.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 
 #include "support/error_of.hpp"
@@ -138,6 +140,22 @@ TEST(GatewayQuery, metadata_are_encoded_three_times) {
   const query_fields query("metadata=a%252520b%3Dc%25252Fd%26e%3Df&state=running,paused&limit=10");
   const string_pairs expected{{"a b", "c/d"}, {"e", "f"}};
   EXPECT_EQ(metadata_filter(query.value("metadata")), expected);
+}
+
+TEST(GatewayQuery, both_lists_read_their_page_in_the_same_way) {
+  const asked_page first(query_fields("nextToken="));
+  EXPECT_EQ(first.limit, 100U);
+  EXPECT_FALSE(first.token);
+  const asked_page later(query_fields("limit=7&nextToken=12"));
+  EXPECT_EQ(later.limit, 7U);
+  EXPECT_EQ(later.token, 12U);
+  const snapshot_list snapshots;
+  for (const char* const text : {"limit=0", "limit=101", "limit=x", "limit=", "nextToken=x", "nextToken=-1"}) {
+    const query_fields query(text);
+    EXPECT_THROW(list_filter(query, false), http_refusal) << text;
+    EXPECT_THROW(snapshots.page(query, {}), http_refusal) << text;
+  }
+  EXPECT_THROW(snapshots.page(query_fields("nextToken=1"), {}), http_refusal);  // there is no snapshot before the first
 }
 
 // ---- paths ----

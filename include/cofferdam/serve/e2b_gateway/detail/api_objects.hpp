@@ -4,6 +4,7 @@
 
 #include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/asked_page.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 
@@ -212,20 +213,10 @@ class list_filter {
     }
     if (is_old) {
       paused_ = false;
-      limit_ = SIZE_MAX;
+      page_.limit = SIZE_MAX;
       return;
     }
-    if (const auto limit = query.find("limit")) {
-      const auto number = number_from<std::size_t>(*limit);
-      if (!number || *number < 1 || *number > 100)
-        throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
-      limit_ = *number;
-    }
-    if (const auto token = query.find("nextToken"); token && !token->empty()) {
-      const auto number = number_from<std::uint64_t>(*token);
-      if (!number) throw http_refusal(400, "Invalid next token");
-      behind_ = *number;
-    }
+    page_ = asked_page(query);
     if (const auto after = query.find("startedAfter"); after && !after->empty()) {
       started_after_ = time_from(*after);
       if (!started_after_)
@@ -247,10 +238,10 @@ class list_filter {
   }
   /// Returns true if the sandbox comes after the previous page.
   bool is_behind(const served_sandbox& sandbox) const noexcept {
-    if (!behind_) return true;
-    return is_ascending_ ? sandbox.settings().number > *behind_ : sandbox.settings().number < *behind_;
+    if (!page_.token) return true;
+    return is_ascending_ ? sandbox.settings().number > *page_.token : sandbox.settings().number < *page_.token;
   }
-  std::size_t limit() const noexcept { return limit_; }
+  std::size_t limit() const noexcept { return page_.limit; }
   bool is_ascending() const noexcept { return is_ascending_; }
 
  private:
@@ -264,8 +255,7 @@ class list_filter {
   }
   string_pairs metadata_;
   std::string template_;
-  std::size_t limit_ = 100;
-  std::optional<std::uint64_t> behind_;
+  asked_page page_;
   std::optional<std::chrono::system_clock::time_point> started_after_;
   bool running_ = true;
   bool paused_ = true;

@@ -4,6 +4,7 @@
 
 #include <cofferdam/detail/net/sha256.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/asked_page.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
 
@@ -64,19 +65,9 @@ class snapshot_list {
 
   /// Makes the answer to a request for the list of snapshots: newest first, in pages.
   http_reply page(const query_fields& query, const cofferdam::detail::sha256_digest& owner) const {
-    std::size_t limit = 100;
-    if (const auto text = query.find("limit")) {
-      const auto number = number_from<std::size_t>(*text);
-      if (!number || *number < 1 || *number > 100)
-        throw http_refusal(400, "validation error: parameter \"limit\" in query has an error: 1 to 100");
-      limit = *number;
-    }
-    std::size_t end = all_.size();
-    if (const auto token = query.find("nextToken"); token && !token->empty()) {
-      const auto number = number_from<std::size_t>(*token);
-      if (!number || *number > end) throw http_refusal(400, "Invalid next token");
-      end = *number;
-    }
+    const asked_page asked(query);
+    if (asked.token && *asked.token > all_.size()) throw invalid_page_token();
+    const std::size_t end = asked.token.value_or(all_.size());
     const std::string_view sandbox = query.value("sandboxID");
     const std::string_view name = query.value("name");
     boost::json::array listed;
@@ -86,7 +77,7 @@ class snapshot_list {
       const bool is_wanted = snapshot.owner == owner && (sandbox.empty() || snapshot.sandbox == sandbox) &&
                              (name.empty() || snapshot.name == name || snapshot.id == name);
       if (!is_wanted) continue;
-      if (listed.size() == limit) {
+      if (listed.size() == asked.limit) {
         next = i + 1;
       } else {
         listed.push_back(describe(snapshot));
