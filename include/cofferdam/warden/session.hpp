@@ -71,6 +71,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
         greeted_(executor),
+        released_(executor),
         lease_(executor),
         heartbeat_(executor) {}
 
@@ -170,10 +171,10 @@ class basic_warden_launcher final : public command_launcher, public link_listene
                                  std::chrono::milliseconds limit) {
     if (self->lost_) co_return;
     self->link_->send(wire::frame_writer(wire::frame_type::release, 0).take(), {});
-    self->greeted_.expires_after(limit);
+    self->released_.expires_after(limit);
     while (!self->lost_) {
       std::error_code woken;
-      co_await self->greeted_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      co_await self->released_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
       if (!woken || state.cancelled() != asio::cancellation_type::none) break;
     }
@@ -401,6 +402,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     lost_ = reason;
     set_lost();
     greeted_.cancel();
+    released_.cancel();
     requests_->lose(reason);
     const auto jobs = std::move(jobs_);
     jobs_.clear();
@@ -440,7 +442,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   warden_settings settings_;
   std::shared_ptr<warden_link> link_;
   std::shared_ptr<file_requests> requests_;
-  asio::steady_timer greeted_;
+  asio::steady_timer greeted_;   // limits the wait for the greeting; cancelled by it, and by a loss
+  asio::steady_timer released_;  // limits the wait for the end of a released warden; cancelled by a loss
   asio::steady_timer lease_;
   asio::steady_timer heartbeat_;
   bool beats_ = false;      // true while `heartbeat_` waits for the time of the next ping
