@@ -31,6 +31,8 @@ class suspension {
  public:
   using pointer = std::shared_ptr<sandbox>;
   using copy = std::variant<pointer, error>;
+  /// The sandbox of a copy, or the reason why the service has not made it.
+  using outcome = std::variant<sandbox_info, error>;
 
   static awaitable<void> pause(pointer self, pause_options options) {
     hold held(self);
@@ -65,13 +67,16 @@ class suspension {
     if (count == 0 || count > max_count)
       throw error(exec_errc::invalid_argument,
                   "e2b: fork makes 1 to " + std::to_string(max_count) + " copies, not " + std::to_string(count));
-    std::vector<std::variant<sandbox_info, error>> made;
+    std::vector<outcome> made;
     std::vector<copy> copies;
     const auto makes = [&self, count, &made, &copies]() -> awaitable<void> {
       made = co_await ask_for_copies(self, count);
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none) throw cancelled();
-      copies = co_await open_copies(self, made);
+      for (const outcome& each : made) {
+        const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) throw cancelled();
+        copy opened = co_await open_copy(self, each);
+        copies.push_back(std::move(opened));
+      }
     };
     const auto discards = [&self, &made] { return end_copies(self, made); };
     co_await cofferdam::detail::with_cleanup_after_failure(makes, discards);
@@ -131,8 +136,6 @@ class suspension {
     co_await self->warden_->release(reason);
   }
 
-  using outcome = std::variant<sandbox_info, error>;
-
   static awaitable<std::vector<outcome>> ask_for_copies(pointer self, std::size_t count) {
     const hold held(self);
     co_await settle(self, "copied");
@@ -145,30 +148,21 @@ class suspension {
     co_return made;
   }
 
-  static awaitable<std::vector<copy>> open_copies(pointer self, const std::vector<outcome>& made) {
-    std::vector<copy> copies;
-    for (const outcome& each : made) {
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none) throw cancelled();
-      if (const error* const failure = std::get_if<error>(&each)) {
-        copies.emplace_back(*failure);
-        continue;
-      }
-      auto service = std::make_shared<api>(self->executor_, self->service_->who());
-      auto opened = std::make_shared<sandbox>(self->executor_, std::move(service), self->settings_);
-      std::optional<error> failure;
-      try {
-        co_await sandbox::open(opened, &std::get<sandbox_info>(each));
-      } catch (const error& reason) {
-        if (reason.code() == exec_errc::cancelled) throw;
-        failure = reason;
-      }
-      if (failure)
-        copies.emplace_back(*failure);
-      else
-        copies.emplace_back(std::move(opened));
+  /// Opens an environment in one copy.
+  /// \param made  the report of the service about the copy. The caller keeps it until the awaitable completes.
+  static awaitable<copy> open_copy(pointer self, const outcome& made) {
+    if (const error* const failure = std::get_if<error>(&made)) co_return *failure;
+    auto service = std::make_shared<api>(self->executor_, self->service_->who());
+    auto opened = std::make_shared<sandbox>(self->executor_, std::move(service), self->settings_);
+    std::optional<error> failure;
+    try {
+      co_await sandbox::open(opened, &std::get<sandbox_info>(made));
+    } catch (const error& reason) {
+      if (reason.code() == exec_errc::cancelled) throw;
+      failure = reason;
     }
-    co_return copies;
+    if (failure) co_return std::move(*failure);
+    co_return std::move(opened);
   }
 
   static error cancelled() {
