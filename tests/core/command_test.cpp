@@ -234,6 +234,15 @@ TEST(Command, a_variable_longer_than_linux_allows_is_refused) {
             exec_errc::too_large);
 }
 
+TEST(Command, a_user_that_cannot_be_one_is_refused) {
+  EXPECT_EQ(shell("x").user(), "");
+  command c = shell("x").user("root");
+  EXPECT_EQ(c.user(), "root");
+  for (const auto& name : {""s, "a:b"s, "a\nb"s, "a\0b"s, "a\x7f"s})
+    EXPECT_EQ(thrown_by([&] { c.user(name); }), exec_errc::invalid_argument) << name;
+  EXPECT_EQ(c.user(), "root");
+}
+
 TEST(Command, empty_input_is_not_no_input) { EXPECT_TRUE(shell("x").input("").input().has_value()); }
 
 }  // namespace

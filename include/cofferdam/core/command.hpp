@@ -5,6 +5,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -177,6 +178,23 @@ class command {
   /// Returns the variables in the order in which they were added.
   const std::vector<variable_setting>& variables() const noexcept { return variables_; }
 
+  /// Sets the user of the sandbox as whom the command runs, for example `root`. The default is the user of the
+  /// environment. Backends that start all commands as one user refuse such a command: running it throws
+  /// error{exec_errc::unsupported}.
+  /// \param name  the name of a user of the sandbox. The backend checks that the user exists.
+  /// \throws error{exec_errc::invalid_argument} if the name is empty or contains `:` or a control character.
+  command& user(std::string name) & {
+    const auto is_wrong = [](char c) { return c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (name.empty() || std::any_of(name.begin(), name.end(), is_wrong))
+      throw error(exec_errc::invalid_argument,
+                  "command: a user's name must not be empty and must not contain ':' or a control character");
+    user_ = std::move(name);
+    return *this;
+  }
+  [[nodiscard]] command user(std::string name) && { return std::move(user(std::move(name))); }
+  /// Returns the user that `user` has set; empty for the user of the environment.
+  const std::string& user() const noexcept { return user_; }
+
   /// Sets the content of standard input. If it is not set, standard input is `/dev/null`.
   command& input(bytes content) & {
     input_ = std::move(content);
@@ -264,6 +282,7 @@ class command {
   std::vector<std::string> words_;
   std::optional<std::chrono::milliseconds> timeout_;
   std::string working_directory_ = ".";
+  std::string user_;
   std::vector<variable_setting> variables_;
   std::optional<bytes> input_;
   std::optional<std::size_t> kept_output_;

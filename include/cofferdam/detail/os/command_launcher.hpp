@@ -127,6 +127,9 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
 
   virtual launched launch(command& c, spawn_request& request) = 0;
 
+  /// Returns true if `launch` starts a command as the user of `command::user`.
+  virtual bool has_users() const noexcept { return false; }
+
   static awaitable<void> end_commands(std::shared_ptr<basic_command_launcher> self) {
     self->closing_ = true;
     const std::vector<std::shared_ptr<running_command>> running = self->living();
@@ -267,6 +270,9 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
 
   launched launch_checked(command& c, spawn_request& request) {
     require_open();
+    if (!c.user().empty() && !has_users())
+      throw error(exec_errc::unsupported,
+                  "command: this environment starts all commands as one user; leave out command::user");
     try {
       return launch(c, request);
     } catch (const error&) {

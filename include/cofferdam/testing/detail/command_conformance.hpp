@@ -499,6 +499,22 @@ TYPED_TEST_P(command_conformance, open_input_needs_start) {
   });
 }
 
+TYPED_TEST_P(command_conformance, a_command_for_a_user_that_does_not_exist_does_not_run) {
+  this->with([](auto& env) -> awaitable<void> {
+    bool is_refused = false;
+    try {
+      const command_result result =
+          co_await env.run_command(shell("echo ran > ran-as-user").user("cofferdam-has-no-such-user"));
+      is_refused = !result.ok();
+    } catch (const error&) {
+      is_refused = true;
+    }
+    EXPECT_TRUE(is_refused) << "a command with an unknown user was not refused";
+    const command_result found = co_await env.run_command(shell("[ -e ran-as-user ]"));
+    EXPECT_EQ(found.exit_code(), 1);
+  });
+}
+
 REGISTER_TYPED_TEST_SUITE_P(
     command_conformance, a_command_that_succeeds_is_ok, every_exit_code_arrives, every_deadly_signal_arrives,
     exit_137_is_not_death_by_signal_9_and_neither_is_a_timeout, the_two_outputs_stay_apart,
@@ -522,6 +538,6 @@ REGISTER_TYPED_TEST_SUITE_P(
     no_timeout_is_accepted, a_background_child_does_not_delay_the_result,
     a_command_that_closes_its_outputs_is_waited_for, fifty_commands_at_once_do_not_mix,
     a_command_has_descriptors_0_1_and_2_and_no_others, a_command_starts_with_a_clean_signal_state_and_umask,
-    a_result_says_how_long_it_took, open_input_needs_start);
+    a_result_says_how_long_it_took, open_input_needs_start, a_command_for_a_user_that_does_not_exist_does_not_run);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing
