@@ -6,12 +6,16 @@
 
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 
 #include "support/go_program.hpp"
 #include "support/paths.hpp"
+#include "support/pause.hpp"
+#include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -72,6 +76,29 @@ inline cofferdam::awaitable<cofferdam::error> failure_of(std::function<cofferdam
     failure = reason;
   }
   co_return failure.value_or(cofferdam::error(cofferdam::exec_errc::io_error, "nothing was thrown"));
+}
+
+/// Waits until `condition` is true. Returns false after `limit`.
+inline cofferdam::awaitable<bool> comes_true(std::function<bool()> condition,
+                                             std::chrono::milliseconds limit = std::chrono::seconds(10)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    if (condition()) co_return true;
+    if (std::chrono::steady_clock::now() > end) co_return false;
+    co_await cofferdam_test::pause_for(std::chrono::milliseconds(5));
+  }
+}
+
+inline std::string error_output(const cofferdam::command_result& result) { return result.reason() + result.err_text(); }
+
+/// Runs work in an environment of a new sandbox. Ends the program if this takes longer than a minute.
+inline void in_environment(const cofferdam::e2b::provider& provider,
+                           std::function<cofferdam::awaitable<void>(cofferdam::e2b::environment&)> work) {
+  cofferdam_test::run([&]() -> cofferdam::awaitable<void> {
+    cofferdam::e2b::environment env = co_await provider.open();
+    co_await work(env);
+    co_await env.close();
+  });
 }
 
 }  // namespace go_daemon_tests

@@ -59,18 +59,6 @@ const std::string tree =
 /// The number of processes that `tree` starts.
 constexpr std::size_t tree_size = 4;
 
-/// Waits until `condition` is true. Returns false after `limit`.
-awaitable<bool> comes_true(std::function<bool()> condition, std::chrono::milliseconds limit = 10s) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  for (;;) {
-    if (condition()) co_return true;
-    if (std::chrono::steady_clock::now() > end) co_return false;
-    co_await cofferdam_test::pause_for(5ms);
-  }
-}
-
-std::string error_output(const command_result& result) { return result.reason() + result.err_text(); }
-
 // ---- the end of the host --------------------------------------------------------------------------------------------
 
 /// Kills a host while its command runs, and returns the processes of the command that still live after 10 seconds.
@@ -108,15 +96,6 @@ TEST(E2bGoDaemon, control_by_the_daemon_all_of_it_survives) {
 }
 
 // ---- the end of a command -------------------------------------------------------------------------------------------
-
-/// Runs work in an environment of a new sandbox. Ends the program if this takes longer than a minute.
-void in_environment(const e2b::provider& provider, std::function<awaitable<void>(e2b::environment&)> work) {
-  cofferdam_test::run([&]() -> awaitable<void> {
-    e2b::environment env = co_await provider.open();
-    co_await work(env);
-    co_await env.close();
-  });
-}
 
 TEST(E2bGoDaemon, the_whole_tree_of_a_command_ends_at_its_time_limit_and_at_its_end) {
   COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that the process trees of commands end in E2B");

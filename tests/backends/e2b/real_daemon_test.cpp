@@ -136,9 +136,6 @@ TEST(E2bRealDaemon, a_broken_stream_and_a_closed_port_are_not_the_end_of_the_san
 TEST(E2bRealDaemon, a_file_that_the_way_does_not_reach_is_no_lost_sandbox) {
   scripted_service service;
   service.instead["POST /files"] = {answers(502, port_closed)};
-  service.command = [](http_call& call, const boost::json::object& body) {
-    return scripted_service::stream(call, scripted_service::whole(scripted_service::mark_of(body), "", "", 0));
-  };
   service.run([&]() -> awaitable<void> {
     e2b::environment env = co_await service.provider().open();
     std::optional<error> failure;

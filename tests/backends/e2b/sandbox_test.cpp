@@ -488,9 +488,6 @@ TEST(E2bSandbox, old_daemons_are_sent_forms_and_a_user) {
     service.envd_version = version;
     service.run([&]() -> awaitable<void> {
       e2b::environment env = co_await service.provider().open();
-      service.command = [&](http_call& call, const boost::json::object& body) {
-        return scripted_service::stream(call, scripted_service::whole(scripted_service::mark_of(body), "", "", 0));
-      };
       co_await env.write_file("a/b", as_bytes("content"));
       co_await env.close();
     });

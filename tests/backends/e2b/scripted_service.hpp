@@ -126,7 +126,12 @@ class scripted_service {
       words.emplace_back(each.as_string().data(), each.as_string().size());
     return words;
   }
-  static std::string mark_of(const boost::json::object& body) { return words_of(body).at(5); }
+  /// Returns the text that begins the marks of a command; empty for a script of the library that has none.
+  static std::string mark_of(const boost::json::object& body) {
+    for (const std::string& word : words_of(body))
+      if (word.starts_with('\x1e')) return word;
+    return {};
+  }
 
   static cofferdam::awaitable<void> stream(cofferdam::http_call& call, std::string text) {
     co_await call.begin(cofferdam::http_reply(200).field("Content-Type", "application/connect+json"));
@@ -200,11 +205,16 @@ class scripted_service {
       co_await stream(call, started() + over(0));
       co_return;
     }
+    const std::string mark = mark_of(body);
+    if (mark.empty()) {  // a script of a file operation
+      co_await stream(call, started() + over(0));
+      co_return;
+    }
     if (command) {
       co_await command(call, body);
       co_return;
     }
-    co_await stream(call, whole(mark_of(body), "out", "err", 3));
+    co_await stream(call, whole(mark, "out", "err", 3));
   }
 };
 

@@ -37,6 +37,11 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * $6: the number of environment variables that the script sets. These variables follow, as `NAME=value`, and then
 ///   the program and the arguments of the command.
 ///
+/// The script counts processes by the last process id that the system has assigned, the last field of /proc/loadavg.
+/// If it grew by two while the command ran, the system has started only the two processes through which the script runs
+/// the command, so nothing can remain. Otherwise, and where the field does not show it, the script searches. It also
+/// searches in a Korn shell, which may need fewer processes itself.
+///
 /// A shell reads a file byte by byte. Therefore the script uses grep, if it exists, to find the processes of the
 /// session in /proc. A shell prints the name of the signal that killed a command, except for SIGINT and SIGPIPE; the
 /// script uses this text to recognize that a signal ended the command. The script ignores SIGTERM to its process group,
@@ -71,16 +76,20 @@ if [ "$_c3" ]; then _cx=${_c3#* }; stty rows "${_c3%% *}" cols "${_cx% *}" 2>/de
 [ "$_cx" = "${_cx% *}" ] && exec "$_cp" "$@"
 _cr='HUP INT QUIT TERM'; trap : HUP QUIT; trap _cv=1 INT; fi
 _co; _cz=$_cw
+_ca() { _cx=; { read -r _cx </proc/loadavg; } 2>/dev/null; _cx=${_cx##* }; case $_cx in *[!0-9]*) _cx= ;; esac; }
+_ca; _cb=$_cx
 exec 3>&1 4>&2
 _cm=$(trap : $_cr; { (exec "$_cp" "$@" >&3 2>&4 3>&- 4>&-); _cs=$?; } 2>&1; exit $_cs); _cs=$?
 exec 3>&- 4>&-
 unset IFS
 trap '' TTOU
+_cl=; _ca
+if [ -z "$_cb" ] || [ "${KSH_VERSION-}" ] || [ "$_cx" != $((_cb+2)) ]; then
 _cg=; for _cx in /bin/grep /usr/bin/grep; do [ -x $_cx ] && _cg=$_cx; done
 _cd() { if [ $_cg ]; then $_cg -ls ") [^Z] [0-9]* [0-9]* $$ " /proc/[0-9]*/stat; else echo /proc/[0-9]*/stat; fi 2>/dev/null; }
 _ck() { _cl=; for _cf in $(_cd); do { read -r _cx <"$_cf"; } 2>/dev/null || continue
 _ci=${_cx%% *}; set -- ${_cx##*') '}; [ "$4" = $$ ] && [ "$_ci" != $$ ] && [ "$1" != Z ] && _cl="$_cl $_ci"; done; }
-_ck
+_ck; fi
 if [ "$_cl" ]; then sleep "$_c4"; _cn=20
 while _ck; [ "$_cl" ] && [ $_cn -gt 0 ]; do kill -9 $_cl; _cn=$((_cn-1)); done; fi 2>/dev/null
 _co

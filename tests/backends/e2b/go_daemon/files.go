@@ -24,16 +24,18 @@ import (
 const folders = "/filesystem.Filesystem/"
 
 // resolve returns an absolute path. A relative path begins in the home.
-func (box *sandbox) resolve(path string) string {
+func resolve(path, home string) string {
 	if path == "~" || strings.HasPrefix(path, "~/") {
 		path = path[1:]
-		return filepath.Join(box.home, path)
+		return filepath.Join(home, path)
 	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(box.home, path)
+	return filepath.Join(home, path)
 }
+
+func (box *sandbox) resolve(path string) string { return resolve(path, box.home) }
 
 func (box *sandbox) download(w http.ResponseWriter, r *http.Request) {
 	path := box.resolve(r.URL.Query().Get("path"))

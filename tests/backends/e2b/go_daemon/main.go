@@ -260,7 +260,10 @@ func (box *sandbox) end() {
 	box.timer.Stop()
 	box.mutex.Unlock()
 	killAll("E2B_SANDBOX_ID=" + box.id)
-	os.RemoveAll(box.home)
+	homes, _ := filepath.Glob(box.home + "*")
+	for _, home := range homes {
+		os.RemoveAll(home)
+	}
 }
 
 // ---- faults ---------------------------------------------------------------------------------------------------------

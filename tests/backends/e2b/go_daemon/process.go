@@ -160,13 +160,25 @@ func (box *sandbox) userOf(r *http.Request) (*user.User, error) {
 	return found, nil
 }
 
+// homeOf returns the home of a user. The sandbox is made for the usual user; each other user has a home elsewhere.
+func (box *sandbox) homeOf(who *user.User) string {
+	if who.Uid == box.daemon.usual.Uid {
+		return box.home
+	}
+	home := box.home + "-of-" + who.Username
+	os.MkdirAll(home, 0o755)
+	os.Chown(home, number(who.Uid), number(who.Gid))
+	return home
+}
+
 // launcher starts a program as the real daemon does: behind a shell that makes it the first to go when memory is short.
 const launcher = `echo 100 > /proc/$$/oom_score_adj && exec "${@}"`
 
 func (box *sandbox) start(asked startRequest, who *user.User) (*process, *watcher, error) {
-	directory := box.home
+	home := box.homeOf(who)
+	directory := home
 	if asked.Process.Cwd != nil {
-		directory = box.resolve(*asked.Process.Cwd)
+		directory = resolve(*asked.Process.Cwd, home)
 		if _, err := os.Stat(directory); err != nil {
 			return nil, nil, failed("invalid_argument", "cwd '"+directory+"' does not exist")
 		}
@@ -175,7 +187,7 @@ func (box *sandbox) start(asked startRequest, who *user.User) (*process, *watche
 	command := exec.Command("/bin/sh", words...)
 	command.Dir = directory
 	command.Env = []string{
-		"PATH=" + box.daemon.path, "HOME=" + box.home, "USER=" + who.Username, "LOGNAME=" + who.Username,
+		"PATH=" + box.daemon.path, "HOME=" + home, "USER=" + who.Username, "LOGNAME=" + who.Username,
 		"E2B_SANDBOX=true", "E2B_SANDBOX_ID=" + box.id, "E2B_TEMPLATE_ID=" + box.template,
 	}
 	for _, variables := range []map[string]string{box.variables, asked.Process.Envs} {

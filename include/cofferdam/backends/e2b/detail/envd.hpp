@@ -295,6 +295,18 @@ class envd : public std::enable_shared_from_this<envd> {
     return message;
   }
 
+  /// Returns environment variables in the form of a `Start` message.
+  /// \param all  the variables, as `NAME=value`.
+  static boost::json::object variables(const std::vector<std::string>& all) {
+    boost::json::object result;
+    for (const std::string& each : all) {
+      const std::size_t equals = each.find('=');
+      result[cofferdam::detail::json_text(std::string_view(each).substr(0, equals))] =
+          cofferdam::detail::json_text(std::string_view(each).substr(equals + 1));
+    }
+    return result;
+  }
+
   /// Returns the message of a call about a running process.
   static boost::json::object process_message(std::int64_t pid) {
     boost::json::object process;
@@ -356,6 +368,7 @@ class envd : public std::enable_shared_from_this<envd> {
   /// because the error depends on this.
   awaitable<error> explain(error reason, const char* doing) {
     if (lost_) co_return *lost_;
+    if (closed_) co_return closed();
     // These errors do not concern the connection: for example, invalid_argument means that the body of the request is
     // wrong.
     for (const exec_errc own : {exec_errc::too_large, exec_errc::environment_closed, exec_errc::invalid_argument})
@@ -402,10 +415,13 @@ class envd : public std::enable_shared_from_this<envd> {
 
   void require() const {
     if (lost_) throw *lost_;
-    if (closed_) throw error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
+    if (closed_) throw closed();
   }
 
  private:
+  static error closed() {
+    return error(exec_errc::environment_closed, "e2b: the environment is closed; open another one");
+  }
   static bool says_not_found(std::string_view body) { return body.find("was not found") != std::string_view::npos; }
   /// Returns true if the sandbox is running, but its daemon does not accept connections at the moment.
   static bool is_port_closed(int status, std::string_view body) {

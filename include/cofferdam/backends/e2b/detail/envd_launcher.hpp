@@ -5,6 +5,7 @@
 #include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_command.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -14,44 +15,32 @@
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// A shell script that starts another script in a new session. It is needed because the daemon does not start processes
-/// in sessions of their own, and a process tree can be ended reliably only by its session. The session is made by the
-/// program `setsid`. If `setsid` does not exist, or the process already has its own session or process group, the other
-/// script runs in the current session. Without its own session, the process tree can only be recognized by the
-/// environment variable COFFERDAM_COMMAND.
-///
-/// $1 is the other script; the other arguments are passed on to that script.
-inline constexpr std::string_view session_script = R"sh({ read -r _cx </proc/$$/stat; } 2>/dev/null
-_cx=${_cx##*') '}; _cy=${_cx#* * }; _cy=${_cy%% *}; _cx=${_cx#* * * }; _cx=${_cx%% *}
-if [ "$_cx" = $$ ] || [ "$_cy" = $$ ] || ! command -v setsid >/dev/null 2>&1
-then _ce=$1; shift 2; eval "$_ce"; else exec setsid /bin/sh -c "$@"; fi)sh";
-
 /// Starts commands as processes of envd, the daemon in a sandbox.
 class envd_launcher final : public cofferdam::detail::command_launcher {
  public:
-  /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
-  /// \param used       a function that is called before each command.
-  envd_launcher(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
+  /// \param setsid  the path of the program that starts each command in a session of its own. A process tree can be
+  ///                ended reliably only by its session. Empty if the daemon makes a session or a process group, or if
+  ///                there is no such program: then the environment variable COFFERDAM_COMMAND identifies the processes.
+  /// \param used    a function that is called before each command.
+  envd_launcher(std::shared_ptr<envd> daemon, command_settings settings, workspace_place where, std::string setsid,
                 std::function<void()> used)
       : cofferdam::detail::command_launcher(daemon->executor(), std::move(settings)),
         daemon_(std::move(daemon)),
-        workspace_(std::move(workspace)),
+        where_(std::move(where)),
+        setsid_(std::move(setsid)),
         used_(std::move(used)) {}
 
   /// Registers for the loss of the sandbox, after which all commands end with an error. It must be called once, before
@@ -69,6 +58,7 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
   }
 
   const std::shared_ptr<envd>& daemon() const noexcept { return daemon_; }
+  const workspace_place& where() const noexcept { return where_; }
   void check_open() const {
     require_open();
     daemon_->require();
@@ -112,18 +102,12 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
   }
 
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
-    std::vector<std::string> words;
-    // With a terminal, the daemon starts the process in its own session, so `session_script` is not needed.
-    if (!c.terminal()) words = {"-c", std::string(session_script), "sh"};
-    words.insert(words.end(), order.words().begin() + (c.terminal() ? 1 : 2), order.words().end());
-    boost::json::object message = envd::start_message("/bin/sh", words, workspace_, has_input);
-    boost::json::object variables;
-    for (const std::string& each : order.variables()) {
-      const std::size_t equals = each.find('=');
-      variables[cofferdam::detail::json_text(std::string_view(each).substr(0, equals))] =
-          cofferdam::detail::json_text(std::string_view(each).substr(equals + 1));
-    }
-    message["process"].as_object()["envs"] = std::move(variables);
+    // With a terminal, the daemon starts the process in its own session.
+    const bool by_setsid = !c.terminal() && !setsid_.empty();
+    const std::vector<std::string> words(order.words().begin() + (by_setsid ? 0 : 1), order.words().end());
+    boost::json::object message =
+        envd::start_message(by_setsid ? setsid_ : "/bin/sh", words, where_.from_home, has_input);
+    message["process"].as_object()["envs"] = envd::variables(order.variables());
     if (c.terminal()) {
       boost::json::object dimensions;
       dimensions["cols"] = c.terminal()->columns();
@@ -137,7 +121,8 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
   }
 
   std::shared_ptr<envd> daemon_;
-  std::string workspace_;
+  workspace_place where_;
+  std::string setsid_;
   std::function<void()> used_;
 };
 

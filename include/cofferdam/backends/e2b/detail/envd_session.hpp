@@ -21,19 +21,18 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 class envd_session : public command_session {
  public:
   envd_session() = default;
-  /// \param workspace  the path of the workspace, as the daemon expects it: absolute, or relative to the user's home.
-  /// \param used       a function that is called before each command.
-  envd_session(std::shared_ptr<envd> daemon, command_settings settings, std::string workspace,
+  /// The parameters are those of `envd_launcher`.
+  envd_session(std::shared_ptr<envd> daemon, command_settings settings, workspace_place where, std::string setsid,
                std::function<void()> used)
-      : command_session(std::make_shared<envd_launcher>(std::move(daemon), std::move(settings), std::move(workspace),
-                                                        std::move(used))) {
+      : command_session(std::make_shared<envd_launcher>(std::move(daemon), std::move(settings), std::move(where),
+                                                        std::move(setsid), std::move(used))) {
     commands()->watch();
   }
 
   /// Returns the file operations of the sandbox.
   /// \param variables  environment variables for the small commands that file operations run.
-  sandbox_files files(workspace_place where, std::vector<std::string> variables) const {
-    return sandbox_files(commands(), std::move(where), std::move(variables));
+  sandbox_files files(std::vector<std::string> variables) const {
+    return sandbox_files(commands(), std::move(variables));
   }
 
  private:

@@ -8,12 +8,12 @@
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
+#include <cofferdam/backends/e2b/detail/envd_script.hpp>
 #include <cofferdam/backends/e2b/detail/envd_session.hpp>
 #include <cofferdam/backends/e2b/detail/routed_files.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_warden.hpp>
-#include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -249,7 +249,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   routed_files files(bool by_warden) {
     require_open();
     touch();
-    sandbox_files far = session_.files(where_, variables_);
+    sandbox_files far = session_.files(variables_);
     if (!by_warden) return routed_files(nullptr, std::move(far));
     auto runs = [warden = warden_](command c, spawn_request request) {
       return warden->session().run(std::move(c), std::move(request));
@@ -384,7 +384,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
       variables_.push_back(name + "=" + value);
     }
-    session_ = envd_session(daemon_, commands(), where_.from_home, [weak = weak_from_this()] {
+    session_ = envd_session(daemon_, commands(), where_, facts.setsid(), [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
     watch_life();
@@ -399,25 +399,12 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   /// Runs `facts_script`, and returns its output.
   awaitable<std::string> ask_shell() {
     std::vector<std::string> words{"-c", std::string(facts_script), "sh", settings_->workspace};
-    constexpr const char* doing = "create the workspace";
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
-    cofferdam::detail::connect_stream stream = co_await envd::stream(
-        daemon_, "/process.Process/Start", std::move(message), doing, std::string(), daemon_->request_timeout());
-    std::string out;
-    std::string err;
-    for (;;) {
-      const std::optional<std::string_view> piece = co_await stream.next();
-      if (!piece) break;
-      const process_event event = process_event::parse(*piece);
-      std::string& to = event.what == process_event::kind::out ? out : err;
-      if (to.size() + event.data.size() <= max_said) to += as_text(event.data);
-    }
-    if (stream.failure()) {
-      const error why = co_await envd::ended_by(daemon_, *stream.failure(), doing);
-      throw why;
-    }
-    if (out.empty()) co_return daemon_->redact().clean(err);
-    co_return out;
+    command_result result = co_await envd_script::read(daemon_, std::move(message), "create the workspace",
+                                                       daemon_->request_timeout(), max_said, nullptr);
+    const std::string_view shown = as_text(result.out().head());
+    if (shown.empty()) co_return daemon_->redact().clean(as_text(result.err().head()));
+    co_return std::string(shown);
   }
 
   isolation_report common_isolation() const {

@@ -19,10 +19,25 @@
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// A script that makes the folders which the backend needs, and prints the facts of `sandbox_facts`. $1 is the
-/// workspace.
-inline constexpr std::string_view facts_script =
-    "umask 022; h=$(pwd -P) && mkdir -p \"$1\" .cofferdam && chmod 700 .cofferdam && cd \"$1\" && r=$(pwd -P) && "
-    "printf '%s\\0' \"$h\" \"$r\" \"$(command -v bash)\" \"$(id -u)\" \"$(id -g)\" && cat /proc/self/environ";
+/// workspace. The script also looks at its own session, because commands start in the same way: a process that already
+/// leads a session or a process group needs no `setsid`.
+inline constexpr std::string_view facts_script = R"sh(umask 022
+{ read -r x </proc/$$/stat; } 2>/dev/null
+x=${x##*') '}; g=${x#* * }; g=${g%% *}; x=${x#* * * }; x=${x%% *}
+s=
+[ "$x" = $$ ] || [ "$g" = $$ ] || s=$(command -v setsid)
+h=$(pwd -P) && mkdir -p "$1" .cofferdam && chmod 700 .cofferdam && cd "$1" && r=$(pwd -P) &&
+printf '%s\0' "$h" "$r" "$(command -v bash)" "$(id -u)" "$(id -g)" "$s" && cat /proc/self/environ)sh";
+
+/// The paths of the user's home and of the workspace in a sandbox.
+class workspace_place {
+ public:
+  workspace_place() = default;
+
+  std::string from_home;  ///< the workspace, as the daemon expects it: relative to the user's home, or absolute
+  std::string home;       ///< the absolute path of the home
+  std::string root;       ///< the absolute path of the workspace
+};
 
 /// The user and the group of commands.
 class user_numbers {
@@ -31,7 +46,7 @@ class user_numbers {
   std::uint32_t gid = 0;
 };
 
-/// The facts about a sandbox: the paths of the home, the workspace and bash, the user, and the variables of a
+/// The facts about a sandbox: the paths of the home, the workspace, bash and setsid, the user, and the variables of a
 /// process that the daemon starts.
 class sandbox_facts {
  public:
@@ -52,7 +67,8 @@ class sandbox_facts {
     const std::optional<std::uint32_t> uid = number(texts[3]);
     const std::optional<std::uint32_t> gid = number(texts[4]);
     if (uid && gid) user_ = user_numbers{*uid, *gid};
-    for (std::size_t i = 5; i < texts.size(); ++i)
+    if (texts.size() > 5 && texts[5].starts_with('/')) setsid_ = std::move(texts[5]);
+    for (std::size_t i = 6; i < texts.size(); ++i)
       if (!is_of_shell(name_of(texts[i]))) variables_.push_back(std::move(texts[i]));
   }
 
@@ -60,6 +76,9 @@ class sandbox_facts {
   const std::string& root() const noexcept { return root_; }
   /// Returns the path of bash, or of another shell if there is no bash.
   const std::string& shell() const noexcept { return shell_; }
+  /// Returns the path of `setsid`, which starts a program in a session of its own. Empty if it does not exist, or if
+  /// the daemon already starts each process in its own session or process group.
+  const std::string& setsid() const noexcept { return setsid_; }
   /// Returns no value if the sandbox did not print it.
   const std::optional<user_numbers>& user() const noexcept { return user_; }
 
@@ -93,6 +112,7 @@ class sandbox_facts {
   std::string home_;
   std::string root_;
   std::string shell_ = "/bin/sh";
+  std::string setsid_;
   std::optional<user_numbers> user_;
   std::vector<std::string> variables_;
 };

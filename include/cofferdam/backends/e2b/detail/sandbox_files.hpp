@@ -5,6 +5,8 @@
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_launcher.hpp>
+#include <cofferdam/backends/e2b/detail/envd_script.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -48,16 +50,6 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-/// The paths of the user's home and of the workspace in a sandbox.
-class workspace_place {
- public:
-  workspace_place() = default;
-
-  std::string from_home;  ///< the workspace, as the daemon expects it: relative to the user's home, or absolute
-  std::string home;       ///< the absolute path of the home
-  std::string root;       ///< the absolute path of the workspace
-};
-
 /// The file operations of a sandbox. The file calls of envd, the daemon in the sandbox, transfer the contents. Small
 /// commands before and after a transfer do the rest: they refuse symbolic links that lead out of the workspace, replace
 /// files atomically, and handle names that are not UTF-8. A value type; each coroutine that uses it keeps a copy.
@@ -67,8 +59,9 @@ class workspace_place {
 /// detected. The most that the command can gain is root access to files of its own sandbox.
 class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_files> {
  public:
-  sandbox_files(std::shared_ptr<envd_launcher> launcher, workspace_place where, std::vector<std::string> variables)
-      : launcher_(std::move(launcher)), where_(std::move(where)), variables_(std::move(variables)) {}
+  /// \param variables  environment variables for the small commands that file operations run.
+  sandbox_files(std::shared_ptr<envd_launcher> launcher, std::vector<std::string> variables)
+      : launcher_(std::move(launcher)), where_(launcher_->where()), variables_(std::move(variables)) {}
 
   /// A function that runs a command with a request from `request_for`.
   using runner = std::function<awaitable<command_result>(command, spawn_request)>;
@@ -82,6 +75,12 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   const std::string& root() const noexcept { return where_.root; }
 
   awaitable<command_result> run_command(command c) {
+    if (!run_ && envd_script::can_run(c, variables_)) {
+      launcher_->check_open();
+      command_result result = co_await envd_script::run(daemon(), c.words(), variables_, where_.from_home,
+                                                        c.kept_output().value_or(command::default_kept_output));
+      co_return result;
+    }
     if (!c.timeout()) c.timeout(no_timeout);
     spawn_request request = request_for(c, "/bin/sh", variables_);
     if (run_) {
@@ -239,7 +238,7 @@ while [ ! -e "$g" ] && [ ! -L "$g" ]; do g=${g%/*}; done
 t=$(readlink -f "$g") || die 42
 case $t/ in "$r"/*) ;; *) die 42 ;; esac
 [ -d "$g" ] || die 46
-mkdir -p "$p" || die 1
+[ "$g" = "$p" ] || mkdir -p "$p" || die 1
 if [ ! -L "$1" ]; then [ -e "$1" ] && [ ! -f "$1" ] && die 43; fi
 [ "$(stat -c %s "$f")" = "$3" ] || die 47
 [ "$m" ] || { [ -f "$1" ] && [ ! -L "$1" ] && m=$(stat -c %a "$1"); }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Tests the parts of the E2B backend that use the sandbox's daemon and no warden: commands
+// where no warden can run. The daemon is go_daemon, a stand-in that starts
+// processes as E2B's daemon does.
+
+#include <cofferdam/backends/detail/tracked_script.hpp>
+#include <cofferdam/backends/e2b.hpp>
+#include <cofferdam/backends/local.hpp>
+
+#include "backends/e2b/go_daemon.hpp"
+#include "support/hostile.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace go_daemon_tests {
+
+namespace {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using cofferdam_test::kill_marked;
+using cofferdam_test::marked;
+using cofferdam_test::new_marker;
+using cofferdam_test::shown;
+using cofferdam_test::with_marker;
+using e2b::command_transport;
+
+// ---- the script around a command ------------------------------------------------------------------------------------
+
+/// Runs a command by `exec_script`, and returns the shell's trace of the script.
+awaitable<std::string> trace_of(local_environment& env, std::string line) {
+  std::vector<std::string> words{
+      "/bin/sh", "-x", "-c",           std::string(cofferdam::detail::exec_script), "sh", "mark", ".", "", "0", "", "0",
+      "/bin/sh", "-c", std::move(line)};
+  const command_result result = co_await env.run_command(argv(std::move(words)));
+  EXPECT_TRUE(result.ok()) << error_output(result);
+  co_return result.err_text();
+}
+
+TEST(E2bScript, only_a_command_that_has_started_processes_is_followed_by_a_search) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    local_environment env = co_await local().without_warning().open();
+    // Any other process of this machine that starts meanwhile leads to a search, too.
+    bool searched = true;
+    for (int i = 0; i < 200 && searched; ++i) {
+      const std::string trace = co_await trace_of(env, "exit 0");
+      searched = trace.find("_ck") != std::string::npos;
+    }
+    EXPECT_FALSE(searched);
+    for (int i = 0; i < 20; ++i) {
+      const std::string trace = co_await trace_of(env, "/bin/true; exit 0");
+      EXPECT_NE(trace.find("_ck"), std::string::npos) << trace;
+    }
+    co_await env.close();
+  });
+}
+
+/// A folder with the programs that the scripts of the library need, but without `setsid`.
+class few_programs {
+ public:
+  few_programs() {
+    for (const char* const name : {"cat", "chmod", "find", "grep", "id", "kill", "mkdir", "mv", "readlink", "rm",
+                                   "sleep", "stat", "stty", "uname"})
+      for (const char* const folder : {"/usr/bin/", "/bin/"})
+        if (::access((folder + std::string(name)).c_str(), X_OK) == 0) {
+          std::filesystem::create_symlink(folder + std::string(name), folder_ / name);
+          break;
+        }
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  }
+  std::string path() const { return folder_.path().string(); }
+
+ private:
+  cofferdam_test::temporary_folder folder_;
+};
+
+TEST(E2bGoDaemon, without_setsid_commands_work_and_end_by_their_variable) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B works without setsid");
+  const few_programs programs;
+  const go_daemon daemon({"-path", programs.path()});
+  in_environment(provider_at(daemon.url(), command_transport::daemon), [](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    command_result result = co_await env.run_command(shell("command -v setsid || echo none"));
+    EXPECT_EQ(result.out_text(), "none\n") << error_output(result);
+    const command limited = shell(with_marker("sleep M & (sleep M &) ; sleep M", marker)).timeout(1s);
+    result = co_await env.run_command(limited);
+    EXPECT_EQ(result.kind(), error_kind::timeout) << error_output(result);
+    EXPECT_EQ(shown(marked(marker)), "");
+    co_await env.write_file("folder/a", as_bytes("hello"));
+    const bytes back = co_await env.read_file("folder/a", 100);
+    EXPECT_EQ(as_text(back), "hello");
+    kill_marked(marker);
+  });
+}
+
+TEST(E2bGoDaemon, a_cancelled_file_operation_leaves_no_process) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that cancelled file operations in E2B leave nothing running");
+  const std::string marker = new_marker();
+  const cofferdam_test::temporary_folder folder;
+  const std::filesystem::path slow =
+      folder.write("bin/find", with_marker("#!/bin/sh\n(setsid sleep M) & sleep M\n", marker), 0755).parent_path();
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  const go_daemon daemon({"-path", slow.string() + ":" + std::getenv("PATH")});
+  in_environment(provider_at(daemon.url(), command_transport::daemon), [&](e2b::environment& env) -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::cancellation_signal stop;
+    std::optional<error> failure;
+    bool over = false;
+    const auto lists = [&]() -> awaitable<void> {
+      try {
+        co_await env.files().list(".");
+      } catch (const error& reason) {
+        failure = reason;
+      }
+    };
+    auto ended = [&](std::exception_ptr) { over = true; };
+    asio::co_spawn(executor, lists, asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+    const bool started = co_await comes_true([&] { return marked(marker).size() > 1; });
+    EXPECT_TRUE(started);
+    stop.emit(asio::cancellation_type::terminal);
+    const bool finished = co_await comes_true([&] { return over; });
+    EXPECT_TRUE(finished);
+    EXPECT_TRUE(failure && failure->code() == exec_errc::cancelled) << (failure ? failure->what() : "no failure");
+    EXPECT_EQ(shown(marked(marker)), "");
+    const command_result result = co_await env.run_command(shell("echo next"));
+    EXPECT_EQ(result.out_text(), "next\n") << error_output(result);
+    kill_marked(marker);
+  });
+}
+
+}  // namespace
+
+}  // namespace go_daemon_tests
