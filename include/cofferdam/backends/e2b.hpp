@@ -72,10 +72,13 @@ class environment {
   ~environment();
 
   /// Runs a command to its end. Every outcome of the command is a result, including a time limit. A command that may
-  /// have started is never sent again.
+  /// have started is never sent again. The sandbox's daemon starts a command with `command::user`, also if there is a
+  /// warden. Its processes end as with `command_transport::daemon`, and its variable HOME is the workspace, too.
   /// \throws error{exec_errc::environment_closed} after `close()`.
   /// \throws error{exec_errc::outside_workspace, not_found, not_a_directory} if the command's working directory is not
   ///     a directory of the workspace.
+  /// \throws error{exec_errc::permission_denied} if `command::user` names no user of the sandbox, or the service does
+  ///     not permit it.
   /// \throws error{exec_errc::provider_lost}, with the output so far, if the sandbox or the connection is lost.
   /// \par Cancellation  terminal. All processes of the command get SIGTERM, and SIGKILL after the grace period. Then
   ///                    the function throws error{exec_errc::cancelled}.
@@ -328,7 +331,8 @@ class provider {
 
   /// Sets how commands are started. Default: by a warden, if it can run in the sandbox.
   provider& by(command_transport how);
-  /// Sets the user under which commands run. Default: the user that the template has set.
+  /// Sets the user under which commands run. Default: the user that the template has set. `command::user` sets another
+  /// user for one command.
   provider& user(std::string name);
   /// Sets the folder of the workspace. The path is absolute, or relative to the user's home. Default: `workspace`.
   provider& workspace(std::string path);

@@ -180,7 +180,7 @@ class command {
 
   /// Sets the user of the sandbox as whom the command runs, for example `root`. The default is the user of the
   /// environment. Backends that start all commands as one user refuse such a command: running it throws
-  /// error{exec_errc::unsupported}.
+  /// error{exec_errc::unsupported}. E2B supports it.
   /// \param name  the name of a user of the sandbox. The backend checks that the user exists.
   /// \throws error{exec_errc::invalid_argument} if the name is empty or contains `:` or a control character.
   command& user(std::string name) & {

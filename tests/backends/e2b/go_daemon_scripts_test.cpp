@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests the parts of the E2B backend that use the sandbox's daemon and no warden: commands
-// where no warden can run. The daemon is go_daemon, a stand-in that starts
+// Tests the parts of the E2B backend that use the sandbox's daemon and no warden: commands with a user of their own, and
+// commands where no warden can run. The daemon is go_daemon, a stand-in that starts
 // processes as E2B's daemon does.
 
 #include <cofferdam/backends/detail/tracked_script.hpp>
@@ -49,6 +49,87 @@ using cofferdam_test::new_marker;
 using cofferdam_test::shown;
 using cofferdam_test::with_marker;
 using e2b::command_transport;
+
+/// A shell line that starts processes, of which some leave its session. All of them keep its variables. `M` stands for
+/// the marker.
+const std::string own_tree =
+    "sleep M & setsid sleep M & (setsid sh -c 'sleep M & sleep M' </dev/null >/dev/null 2>&1 &); ";
+
+// ---- users ----------------------------------------------------------------------------------------------------------
+
+TEST(E2bGoDaemon, a_command_with_a_user_of_its_own_runs_as_this_user_in_the_workspace) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that commands in E2B can have users of their own");
+  const cofferdam_test::spare_user& user = cofferdam_test::spare_user::instance();
+  COFFERDAM_NEEDS("root", user.is_there(), "that commands in E2B can have users of their own");
+  const std::string own = std::to_string(user.uid());
+  const go_daemon daemon({"-user", own});
+  for (const command_transport how : {command_transport::warden, command_transport::daemon}) {
+    in_environment(provider_at(daemon.url(), how), [&](e2b::environment& env) -> awaitable<void> {
+      co_await env.files().make_directory("sub");
+      const command plain = shell("id -u; pwd");
+      command_result result = co_await env.run_command(command(plain).user("root"));
+      EXPECT_EQ(result.out_text(), "0\n" + env.workspace() + "\n") << error_output(result);
+      EXPECT_EQ(result.isolation().of(isolation_kind::process_tree),
+                "the command's session, and processes with its variables");
+      result = co_await env.run_command(command(plain).user("root").working_directory("sub"));
+      EXPECT_EQ(result.out_text(), "0\n" + env.workspace() + "/sub\n") << error_output(result);
+      result = co_await env.run_command(command(plain).user("root").terminal(24, 80));
+      EXPECT_EQ(result.out_text(), "0\r\n" + env.workspace() + "\r\n") << error_output(result);
+      result = co_await env.run_command(plain);
+      EXPECT_EQ(result.out_text(), own + "\n" + env.workspace() + "\n") << error_output(result);
+      const error unknown = co_await failure_of(
+          [&]() -> awaitable<void> { co_await env.run_command(command(plain).user("nobody-has-this-name")); });
+      EXPECT_EQ(unknown.code(), exec_errc::permission_denied) << unknown.what();
+      EXPECT_NE(std::string(unknown.what()).find("nobody-has-this-name"), std::string::npos) << unknown.what();
+      const error missing = co_await failure_of([&]() -> awaitable<void> {
+        co_await env.run_command(command(plain).user("root").working_directory("none"));
+      });
+      EXPECT_EQ(missing.code(), exec_errc::not_found) << missing.what();
+    });
+  }
+}
+
+TEST(E2bGoDaemon, the_whole_tree_of_a_command_of_root_ends_in_the_sandbox_of_another_user) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that root's commands in E2B end");
+  const cofferdam_test::spare_user& user = cofferdam_test::spare_user::instance();
+  COFFERDAM_NEEDS("root", user.is_there(), "that root's commands in E2B end");
+  const go_daemon daemon({"-user", std::to_string(user.uid())});
+  const e2b::provider recipe = provider_at(daemon.url(), command_transport::warden).kill_grace(2s);
+  in_environment(recipe, [](e2b::environment& env) -> awaitable<void> {
+    const std::string marker = new_marker();
+    const command limited = shell(with_marker(own_tree + "trap 'echo asked; exit 7' TERM; sleep M", marker));
+    command_result result = co_await env.run_command(command(limited).user("root").timeout(1s));
+    EXPECT_EQ(result.kind(), error_kind::timeout) << error_output(result);
+    EXPECT_EQ(result.out_text(), "asked\n") << error_output(result);  // SIGTERM has reached a process of root
+    EXPECT_EQ(shown(marked(marker)), "");
+    process running = co_await env.start(shell(with_marker("sleep M & echo; sleep M", marker)).user("root"));
+    co_await running.read();
+    co_await running.signal(SIGKILL);
+    result = co_await running.wait();
+    EXPECT_EQ(result.term_signal(), SIGKILL) << error_output(result);
+    EXPECT_EQ(shown(marked(marker)), "");
+    {
+      process abandoned = co_await env.start(shell(with_marker(own_tree + "echo; sleep M", marker)).user("root"));
+      co_await abandoned.read();
+      EXPECT_FALSE(marked(marker).empty());
+    }
+    const bool ended = co_await comes_true([&] { return marked(marker).empty(); });
+    EXPECT_TRUE(ended) << shown(marked(marker));
+    kill_marked(marker);
+  });
+}
+
+TEST(E2bGoDaemon, a_command_of_another_place_has_no_user_of_its_own) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    for (const warden_policy policy : {warden_policy::never, warden_policy::require}) {
+      auto env = co_await local().without_warning().warden(policy).open();
+      const error failure =
+          co_await failure_of([&]() -> awaitable<void> { co_await env.run_command(shell("id").user("root")); });
+      EXPECT_EQ(failure.code(), exec_errc::unsupported) << failure.what();
+      co_await env.close();
+    }
+  });
+}
 
 // ---- the script around a command ------------------------------------------------------------------------------------
 

@@ -482,6 +482,22 @@ TEST(E2bSandbox, a_sandbox_that_the_service_no_longer_knows_loses_what_runs) {
   });
 }
 
+TEST(E2bSandbox, the_user_of_a_command_is_in_its_call_and_in_no_other) {
+  scripted_service service;
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    co_await env.run_command(shell("x").user("root"));
+    co_await env.run_command(shell("x"));
+    co_await env.close();
+  });
+  std::vector<std::string> users;
+  for (const auto& received : service.seen)
+    if (received.path == "/process.Process/Start")
+      users.emplace_back(received.fields.find("Authorization").value_or("none"));
+  const std::vector<std::string> expected{"none", "Basic cm9vdDo=", "none"};
+  EXPECT_EQ(users, expected);
+}
+
 TEST(E2bSandbox, old_daemons_are_sent_forms_and_a_user) {
   for (const std::string version : {"0.3.5", "0.6.0"}) {
     scripted_service service;

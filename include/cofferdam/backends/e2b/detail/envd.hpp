@@ -252,15 +252,17 @@ class envd : public std::enable_shared_from_this<envd> {
   }
 
   /// Runs a small script of this library to its end, and discards its output.
+  /// \param own_user  the user of the script, if it does not run as root. Empty means the user that was given to the
+  ///                 constructor.
   /// \param as_root  true to run the script as root if the daemon permits this. This is needed because a command may
   ///                 run processes as another user, which the configured user may not signal.
   /// \return         true if the script has exited with code 0.
-  static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, bool as_root,
-                                    const char* doing) {
+  static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, std::string own_user,
+                                    bool as_root, const char* doing) {
     boost::json::object message = start_message("/bin/sh", words, ".", false);
     for (;;) {
       const bool root = as_root && !self->no_root_;
-      std::string user;
+      std::string user = own_user;
       if (root) user = "root";
       cofferdam::detail::connect_stream stream =
           co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);

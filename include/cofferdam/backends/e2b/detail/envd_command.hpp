@@ -49,13 +49,15 @@ class envd_command final : public cofferdam::detail::tracked_command {
   /// \param mark     the text with which each mark of the script begins.
   /// \param tag      `NAME=value`: an environment variable that identifies the processes of the command.
   /// \param program  the name of the program, for error messages.
+  /// \param user     the user of the command; empty for the user of the environment.
   envd_command(cofferdam::detail::running_command& command, const asio::any_io_executor& executor,
                std::shared_ptr<envd> daemon, boost::json::object message, const std::string& mark, std::string tag,
-               std::string program, bool has_input)
+               std::string program, std::string user, bool has_input)
       : tracked_command(command, executor, mark, std::move(program), has_input),
         daemon_(std::move(daemon)),
         message_(std::move(message)),
         tag_(std::move(tag)),
+        user_(std::move(user)),
         tail_(executor) {}
 
  private:
@@ -121,7 +123,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
     cofferdam::detail::connect_stream stream;
     try {
       stream = co_await envd::stream(self->daemon_, "/process.Process/Start", std::move(self->message_),
-                                     "start a command", std::string(), enforce);
+                                     "start a command", self->user_, enforce);
     } catch (const error& reason) {
       self->may_run_ = leaves_in_doubt(reason);
       throw;
@@ -264,7 +266,8 @@ class envd_command final : public cofferdam::detail::tracked_command {
     words.push_back(std::move(process));
     words.emplace_back(1, scope);
     words.push_back(self->tag_);
-    const bool done = co_await envd::run_script(self->daemon_, std::move(words), number == SIGKILL, "signal a command");
+    const bool done =
+        co_await envd::run_script(self->daemon_, std::move(words), self->user_, number == SIGKILL, "signal a command");
     if (!done && (number == SIGTERM || number == SIGKILL)) co_await send_by_daemon(self, number);
   }
 
@@ -326,6 +329,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   std::shared_ptr<envd> daemon_;
   boost::json::object message_;
   std::string tag_;
+  std::string user_;
   asio::steady_timer tail_;
   asio::cancellation_signal stop_;
   asio::cancellation_signal stop_feeding_;

@@ -95,18 +95,21 @@ class envd_launcher final : public cofferdam::detail::command_launcher {
     }
     const auto new_command = cofferdam::detail::make_command<envd_command>(
         executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), daemon_,
-        message_for(order, c, has_input), mark, tag, shown_program(c), has_input);
+        message_for(order, c, has_input), mark, tag, shown_program(c), c.user(), has_input);
     new_command->begin(c.take_input());
     outcome.running = new_command->command().kept();
     return outcome;
   }
 
+  bool has_users() const noexcept override { return true; }
+
   boost::json::object message_for(const cofferdam::detail::exec_order& order, const command& c, bool has_input) const {
     // With a terminal, the daemon starts the process in its own session.
     const bool by_setsid = !c.terminal() && !setsid_.empty();
     const std::vector<std::string> words(order.words().begin() + (by_setsid ? 0 : 1), order.words().end());
-    boost::json::object message =
-        envd::start_message(by_setsid ? setsid_ : "/bin/sh", words, where_.from_home, has_input);
+    // Another user has another home, in which the workspace is not.
+    const std::string& directory = c.user().empty() ? where_.from_home : where_.root;
+    boost::json::object message = envd::start_message(by_setsid ? setsid_ : "/bin/sh", words, directory, has_input);
     message["process"].as_object()["envs"] = envd::variables(order.variables());
     if (c.terminal()) {
       boost::json::object dimensions;

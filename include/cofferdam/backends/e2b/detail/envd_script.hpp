@@ -154,7 +154,7 @@ class envd_script {
     std::vector<std::string> words{"-c", std::string(cofferdam::detail::signal_script), "sh", "9", "none", "a"};
     words.push_back(std::move(tag));
     try {
-      co_await envd::run_script(daemon, std::move(words), true, doing);
+      co_await envd::run_script(daemon, std::move(words), std::string(), true, doing);
     } catch (const error&) {
     }
   }

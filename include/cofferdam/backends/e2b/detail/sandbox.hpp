@@ -133,7 +133,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_await self->until_running();
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return std::move(*refusal);
-    const bool by_warden = co_await has_warden(self);
+    const bool by_warden = co_await is_for_warden(self, c);
     spawn_request request = co_await self->request_of(c, by_warden);
     command_result result = co_await self->session(by_warden).run(std::move(c), std::move(request));
     co_return result;
@@ -143,7 +143,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_await self->until_running();
     std::optional<command_result> refusal = refuse_invalid(c);
     if (refusal) co_return process::finished(std::move(*refusal));
-    const bool by_warden = co_await has_warden(self);
+    const bool by_warden = co_await is_for_warden(self, c);
     spawn_request request = co_await self->request_of(c, by_warden);
     process running = co_await self->session(by_warden).start(std::move(c), std::move(request));
     co_return running;
@@ -262,6 +262,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   command_session& session(bool by_warden) { return by_warden ? warden_->session() : session_; }
   bool is_busy() const { return session_.is_busy() || (warden_ && warden_->session().is_busy()); }
+
+  /// Returns true if a warden starts the command. The warden starts all commands as one user, so the daemon starts a
+  /// command with a user of its own.
+  static awaitable<bool> is_for_warden(std::shared_ptr<sandbox> self, const command& c) {
+    if (!c.user().empty()) co_return false;
+    const bool result = co_await has_warden(self);
+    co_return result;
+  }
 
   /// Returns true if a warden starts the commands. If the session of the last one is lost, starts another one.
   static awaitable<bool> has_warden(std::shared_ptr<sandbox> self) {
