@@ -15,6 +15,7 @@
 #include <cofferdam/backends/e2b/code_interpreter.hpp>
 #include <cofferdam/backends/e2b/command_transport.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/file_metadata.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>

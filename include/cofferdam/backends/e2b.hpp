@@ -5,6 +5,7 @@
 #include <cofferdam/backends/e2b/account_options.hpp>
 #include <cofferdam/backends/e2b/command_transport.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
+#include <cofferdam/backends/e2b/file_metadata.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/sandbox_error.hpp>
@@ -32,6 +33,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,6 +104,27 @@ class environment {
   awaitable<void> write_file(std::string path, Bytes&& content) {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
+  /// Writes a whole file with metadata, as the other `write_file` does. The metadata belong to the file: they survive a
+  /// change of its name, and a later write without metadata replaces the file by one that has none. This needs a
+  /// sandbox's daemon of version 0.6.2, and a file system with extended attributes.
+  /// \param path      relative to the workspace.
+  /// \param content   the bytes of the file. The caller keeps them until the awaitable completes.
+  /// \param metadata  the texts to store with the file.
+  /// \throws error{exec_errc::unsupported} if the daemon cannot store metadata.
+  awaitable<void> write_file(std::string path, bytes_view content, file_metadata metadata);
+  /// Returns the metadata of a file; none if the file was written without. Texts that are not in the form of
+  /// `file_metadata`, which another program has stored, are left out.
+  /// \param path  relative to the workspace, UTF-8.
+  /// \throws error{exec_errc::unsupported} if the sandbox's daemon cannot store metadata.
+  /// \throws error{exec_errc::not_found, not_a_file, outside_workspace} if there is no such file in the workspace.
+  awaitable<file_metadata> metadata_of(std::string path);
+  /// Returns the metadata of all files of a folder that have some, by the names of the files. Folders beneath it and
+  /// symbolic links are left out.
+  /// \param path  relative to the workspace, UTF-8; `.` is the workspace itself.
+  /// \throws error{exec_errc::unsupported} if the sandbox's daemon cannot store metadata.
+  /// \throws error{exec_errc::not_found, not_a_directory, outside_workspace} if there is no such folder in the
+  ///     workspace.
+  awaitable<std::map<std::string, file_metadata>> metadata_in(std::string path);
   /// Returns the file operations of the workspace: list, stat, remove, transfers of whole trees and others.
   file_system files();
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests the parts of the E2B backend that use the sandbox's daemon and no warden: commands with a user of their own, and
-// commands where no warden can run. The daemon is go_daemon, a stand-in that starts
+// Tests the parts of the E2B backend that use the sandbox's daemon and no warden: commands with a user of their own,
+// commands where no warden can run, and the metadata of files. The daemon is go_daemon, a stand-in that starts
 // processes as E2B's daemon does.
 
 #include <cofferdam/backends/detail/tracked_script.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/with.hpp>
 
 #include "backends/e2b/go_daemon.hpp"
 #include "support/hostile.hpp"
@@ -29,12 +30,16 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace go_daemon_tests {
@@ -49,6 +54,7 @@ using cofferdam_test::new_marker;
 using cofferdam_test::shown;
 using cofferdam_test::with_marker;
 using e2b::command_transport;
+using e2b::file_metadata;
 
 /// A shell line that starts processes, of which some leave its session. All of them keep its variables. `M` stands for
 /// the marker.
@@ -232,6 +238,81 @@ TEST(E2bGoDaemon, a_cancelled_file_operation_leaves_no_process) {
     EXPECT_EQ(result.out_text(), "next\n") << error_output(result);
     kill_marked(marker);
   });
+}
+
+// ---- the metadata of files ------------------------------------------------------------------------------------------
+
+bool stores_attributes() {
+  const cofferdam_test::temporary_folder folder;
+  const std::string file = folder.write("file", "").string();
+  return ::setxattr(file.c_str(), "user.e2b.a", "b", 1, 0) == 0;
+}
+
+TEST(E2bGoDaemon, the_metadata_of_a_file_are_stored_and_stay_with_it) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that E2B stores the metadata of files");
+  COFFERDAM_NEEDS("xattr", stores_attributes(), "that E2B stores the metadata of files");
+  const go_daemon daemon;
+  for (const command_transport how : {command_transport::warden, command_transport::daemon}) {
+    in_environment(provider_at(daemon.url(), how), [](e2b::environment& env) -> awaitable<void> {
+      file_metadata notes;
+      notes.add("Author", "me").add("stage", "a b;c");
+      co_await env.write_file("folder/noted", as_bytes("hello"), notes);
+      co_await env.write_file("folder/plain", as_bytes("hello"));
+      const bytes back = co_await env.read_file("folder/noted", 100);
+      EXPECT_EQ(as_text(back), "hello");
+      file_metadata found = co_await env.metadata_of("folder/noted");
+      EXPECT_EQ(found, notes);
+      found = co_await env.metadata_of("folder/plain");
+      EXPECT_TRUE(found.empty());
+      co_await env.files().rename("folder/noted", "folder/renamed");
+      co_await env.run_command(shell("ln -s renamed folder/link; ln -s /etc outside"));
+      std::map<std::string, file_metadata> all = co_await env.metadata_in("folder");
+      EXPECT_EQ(all.size(), 1U);
+      EXPECT_EQ(all["renamed"], notes);
+      all = co_await env.metadata_in(".");
+      EXPECT_TRUE(all.empty());
+      co_await env.write_file("folder/renamed", as_bytes("again"));
+      found = co_await env.metadata_of("folder/renamed");
+      EXPECT_TRUE(found.empty());
+      const std::vector<std::pair<std::string, exec_errc>> wrong{{"outside/hostname", exec_errc::outside_workspace},
+                                                                 {"folder", exec_errc::not_a_file},
+                                                                 {"none", exec_errc::not_found},
+                                                                 {"../x", exec_errc::outside_workspace}};
+      for (const auto& [path, code] : wrong) {
+        const error failure = co_await failure_of([&]() -> awaitable<void> { co_await env.metadata_of(path); });
+        EXPECT_EQ(failure.code(), code) << path << ": " << failure.what();
+      }
+      const error outside = co_await failure_of([&]() -> awaitable<void> { co_await env.metadata_in("outside"); });
+      EXPECT_EQ(outside.code(), exec_errc::outside_workspace) << outside.what();
+    });
+  }
+}
+
+// ---- the guide ------------------------------------------------------------------------------------------------------
+
+awaitable<void> set_up(e2b::provider sandboxes) {
+  co_await with(sandboxes, [](auto& env) -> awaitable<void> {
+    command_result who = co_await env.run_command(shell("id -u").user("root"));
+    std::cout << who.out_text();
+
+    e2b::file_metadata notes;
+    notes.add("source", "https://example.org/data");
+    co_await env.write_file("data.csv", as_bytes("a,b\n1,2\n"), notes);
+    e2b::file_metadata stored = co_await env.metadata_of("data.csv");
+    std::cout << *stored.find("source") << "\n";
+  });
+}
+
+TEST(E2bGoDaemon, the_example_of_the_guide_works) {
+  COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that the guide's example for E2B works");
+  COFFERDAM_NEEDS("xattr", stores_attributes(), "that the guide's example for E2B works");
+  const cofferdam_test::spare_user& user = cofferdam_test::spare_user::instance();
+  COFFERDAM_NEEDS("root", user.is_there(), "that the guide's example for E2B works");
+  const go_daemon daemon({"-user", std::to_string(user.uid())});
+  testing::internal::CaptureStdout();
+  cofferdam_test::run(
+      [&]() -> awaitable<void> { co_await set_up(provider_at(daemon.url(), command_transport::automatic)); });
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "0\nhttps://example.org/data\n");
 }
 
 }  // namespace

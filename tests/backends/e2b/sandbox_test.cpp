@@ -482,6 +482,35 @@ TEST(E2bSandbox, a_sandbox_that_the_service_no_longer_knows_loses_what_runs) {
   });
 }
 
+TEST(E2bSandbox, metadata_of_a_file_travel_in_headers_and_a_daemon_that_would_drop_them_gets_nothing) {
+  for (const std::string version : {"0.6.13", "0.6.2", "0.6.1", "unknown"}) {
+    scripted_service service;
+    service.envd_version = version;
+    const bool stores = version == "0.6.13" || version == "0.6.2";
+    service.run([&]() -> awaitable<void> {
+      e2b::environment env = co_await service.provider().open();
+      std::optional<error> failure;
+      try {
+        co_await env.write_file("a", as_bytes("content"), e2b::file_metadata().add("Author", "me"));
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      EXPECT_EQ(failure.has_value(), !stores) << version;
+      if (failure) {
+        EXPECT_EQ(failure->code(), exec_errc::unsupported) << failure->what();
+      }
+      co_await env.close();
+    });
+    std::size_t uploads = 0;
+    for (const auto& received : service.seen) {
+      if (!received.path.starts_with("/files")) continue;
+      ++uploads;
+      EXPECT_EQ(received.fields.find("X-Metadata-author"), "me");
+    }
+    EXPECT_EQ(uploads, stores ? 1U : 0U) << version;
+  }
+}
+
 TEST(E2bSandbox, the_user_of_a_command_is_in_its_call_and_in_no_other) {
   scripted_service service;
   service.run([&]() -> awaitable<void> {

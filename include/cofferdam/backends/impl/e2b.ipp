@@ -10,6 +10,7 @@
 #include <cofferdam/backends/e2b/detail/sandbox.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
 #include <cofferdam/backends/e2b/detail/suspension.hpp>
+#include <cofferdam/backends/e2b/file_metadata.hpp>
 #include <cofferdam/backends/e2b/folder_watch.hpp>
 #include <cofferdam/backends/e2b/process_follower.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
@@ -43,6 +44,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,6 +76,28 @@ COFFERDAM_DECL awaitable<bytes> environment::read_file(std::string path, std::si
 
 COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content) {
   return handle_.write_file(std::move(path), content);
+}
+
+COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_view content, file_metadata metadata) {
+  return get()->home().run(
+      [inside = get(), path = std::move(path), content, metadata = std::move(metadata)]() -> awaitable<void> {
+        return detail::sandbox::with_files(inside, [path, content, metadata](detail::routed_files& files) {
+          return files.write_file(path, content, metadata);
+        });
+      });
+}
+
+COFFERDAM_DECL awaitable<file_metadata> environment::metadata_of(std::string path) {
+  return get()->home().run([inside = get(), path = std::move(path)] {
+    return detail::sandbox::with_files(inside, [path](detail::routed_files& files) { return files.metadata_of(path); });
+  });
+}
+
+COFFERDAM_DECL awaitable<std::map<std::string, file_metadata>> environment::metadata_in(std::string path) {
+  return get()->home().run([inside = get(), path = std::move(path)] {
+    return detail::sandbox::with_files(inside,
+                                       [path](detail::routed_files& files) { return files.all_metadata(path); });
+  });
 }
 
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }

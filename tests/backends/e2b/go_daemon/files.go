@@ -37,6 +37,54 @@ func resolve(path, home string) string {
 
 func (box *sandbox) resolve(path string) string { return resolve(path, box.home) }
 
+// The metadata of a file are its extended attributes with these names.
+const attribute = "user.e2b."
+
+// metadataOf returns the metadata in the header of an upload.
+func metadataOf(header http.Header) map[string]string {
+	all := map[string]string{}
+	for name := range header {
+		if key := strings.ToLower(name); strings.HasPrefix(key, "x-metadata-") {
+			all[strings.TrimPrefix(key, "x-metadata-")] = header.Get(name)
+		}
+	}
+	return all
+}
+
+// storeMetadata replaces all metadata of a file.
+func storeMetadata(path string, metadata map[string]string) error {
+	for key := range storedMetadata(path) {
+		if err := syscall.Removexattr(path, attribute+key); err != nil {
+			return err
+		}
+	}
+	for key, value := range metadata {
+		if err := syscall.Setxattr(path, attribute+key, []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func storedMetadata(path string) map[string]string {
+	all := map[string]string{}
+	buffer := make([]byte, 64*1024)
+	size, err := syscall.Listxattr(path, buffer)
+	if err != nil {
+		return all
+	}
+	for _, name := range strings.Split(string(buffer[:size]), "\x00") {
+		if !strings.HasPrefix(name, attribute) {
+			continue
+		}
+		value := make([]byte, 64*1024)
+		if length, err := syscall.Getxattr(path, name, value); err == nil {
+			all[strings.TrimPrefix(name, attribute)] = string(value[:length])
+		}
+	}
+	return all
+}
+
 func (box *sandbox) download(w http.ResponseWriter, r *http.Request) {
 	path := box.resolve(r.URL.Query().Get("path"))
 	file, err := os.Open(path)
@@ -83,7 +131,10 @@ func (box *sandbox) upload(w http.ResponseWriter, r *http.Request) {
 		Name string `json:"name"`
 		Path string `json:"path"`
 		Type string `json:"type"`
+
+		Metadata map[string]string `json:"metadata,omitempty"`
 	}
+	metadata := metadataOf(r.Header)
 	all := []written{}
 	take := func(target string, from io.Reader) bool {
 		path := box.resolve(target)
@@ -95,6 +146,9 @@ func (box *sandbox) upload(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			err = receive(path, from, owner)
 		}
+		if err == nil {
+			err = storeMetadata(path, metadata)
+		}
 		if err != nil {
 			status := 500
 			if errors.Is(err, syscall.ENOSPC) {
@@ -103,7 +157,7 @@ func (box *sandbox) upload(w http.ResponseWriter, r *http.Request) {
 			refuse(w, status, err.Error())
 			return false
 		}
-		all = append(all, written{filepath.Base(path), path, "file"})
+		all = append(all, written{filepath.Base(path), path, "file", metadata})
 		return true
 	}
 	path := r.URL.Query().Get("path")
@@ -184,6 +238,8 @@ type entry struct {
 	Group        string `json:"group"`
 	ModifiedTime string `json:"modifiedTime"`
 	Target       string `json:"symlinkTarget,omitempty"`
+
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 func entryOf(path string) (*entry, error) {
@@ -204,6 +260,7 @@ func entryOf(path string) (*entry, error) {
 	switch {
 	case status.Mode().IsRegular():
 		result.Type = "FILE_TYPE_FILE"
+		result.Metadata = storedMetadata(path)
 	case status.IsDir():
 		result.Type = "FILE_TYPE_DIRECTORY"
 	}

@@ -54,7 +54,7 @@ class envd_version {
 
 /// The calls and options that a daemon supports, by its version. If the version is not known, as with services that
 /// imitate E2B, the daemon counts as a recent one. Uploads are an exception: they use the form that every version
-/// supports.
+/// supports, and have no metadata, which an old daemon would drop without an error.
 /// \par Source  the places in E2B's SDKs that compare envdVersion.
 class envd_abilities {
  public:
@@ -66,6 +66,7 @@ class envd_abilities {
   bool has_default_user() const noexcept { return at_least({0, 4, 0}, true); }
   bool closes_input() const noexcept { return at_least({0, 5, 2}, true); }
   bool takes_raw_uploads() const noexcept { return at_least({0, 5, 7}, false); }
+  bool stores_metadata() const noexcept { return at_least({0, 6, 2}, false); }
 
  private:
   bool at_least(envd_version minimum, bool otherwise) const noexcept {

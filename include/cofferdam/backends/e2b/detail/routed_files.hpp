@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/file_metadata.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,6 +77,16 @@ class routed_files {
   awaitable<void> write_file(std::string path, bytes_view content) {
     return near_ && content.size() <= large ? near_->write_file(std::move(path), content)
                                             : far_.write_file(std::move(path), content);
+  }
+
+  // Only the daemon knows the metadata of files.
+
+  awaitable<void> write_file(std::string path, bytes_view content, file_metadata metadata) {
+    return far_.write_file(std::move(path), content, std::move(metadata));
+  }
+  awaitable<file_metadata> metadata_of(std::string path) { return far_.metadata_of(std::move(path)); }
+  awaitable<std::map<std::string, file_metadata>> all_metadata(std::string path) {
+    return far_.all_metadata(std::move(path));
   }
 
   awaitable<transfer_result> put_files(file_source& source) {

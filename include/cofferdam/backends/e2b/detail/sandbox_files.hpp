@@ -7,6 +7,7 @@
 #include <cofferdam/backends/e2b/detail/envd_launcher.hpp>
 #include <cofferdam/backends/e2b/detail/envd_script.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
+#include <cofferdam/backends/e2b/file_metadata.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
@@ -19,8 +20,10 @@
 #include <cofferdam/detail/core/command_files.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
@@ -30,7 +33,10 @@
 
 #include <asio/this_coro.hpp>
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +45,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -117,7 +125,52 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   awaitable<void> write_file(std::string path, bytes_view content) {
     const std::string clean = workspace_path(path, where_.root);
     upload_pieces pieces(content);
-    co_await put(clean, pieces, std::string());
+    co_await put(clean, pieces, std::string(), file_metadata());
+  }
+
+  /// Writes a file that E2B stores with metadata.
+  /// \throws error{exec_errc::unsupported} if the daemon cannot store metadata.
+  awaitable<void> write_file(std::string path, bytes_view content, file_metadata metadata) {
+    require_metadata();
+    const std::string clean = workspace_path(path, where_.root);
+    upload_pieces pieces(content);
+    co_await put(clean, pieces, std::string(), std::move(metadata));
+  }
+
+  /// Returns the metadata of a file.
+  awaitable<file_metadata> metadata_of(std::string path) {
+    require_metadata();
+    const std::string clean = workspace_path(path, where_.root);
+    const file_head head = co_await look(clean, any_size);
+    boost::json::object message;
+    message["path"] = plain_path(head.path);
+    const boost::json::object answer = co_await envd::ask(daemon(), "/filesystem.Filesystem/Stat", std::move(message),
+                                                          "read the metadata of a file", true);
+    const boost::json::object* const entry = cofferdam::detail::object_at(answer, "entry");
+    co_return entry == nullptr ? file_metadata() : metadata_in(*entry);
+  }
+
+  /// Returns the metadata of the files of a folder that have some, by the names of the files.
+  awaitable<std::map<std::string, file_metadata>> all_metadata(std::string path) {
+    require_metadata();
+    const std::string clean = workspace_path_or_root(path, where_.root);
+    co_await directory_path(clean);
+    boost::json::object message;
+    message["path"] = plain_path(clean);
+    message["depth"] = 1;
+    const boost::json::object answer = co_await envd::ask(daemon(), "/filesystem.Filesystem/ListDir",
+                                                          std::move(message), "read the metadata of files", true);
+    std::map<std::string, file_metadata> result;
+    const boost::json::array* const entries = cofferdam::detail::array_at(answer, "entries");
+    if (entries == nullptr) co_return result;
+    for (const boost::json::value& each : *entries) {
+      const boost::json::object* const entry = each.if_object();
+      // The daemon may follow a symbolic link, out of the workspace.
+      if (entry == nullptr || cofferdam::detail::member(*entry, "symlinkTarget") != nullptr) continue;
+      file_metadata found = metadata_in(*entry);
+      if (!found.empty()) result.emplace(cofferdam::detail::text_at(*entry, "name"), std::move(found));
+    }
+    co_return result;
   }
 
   awaitable<transfer_result> put_files(file_source& source) {
@@ -148,7 +201,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     upload_pieces pieces(source);
     std::string mode;
     for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
-    co_await put(clean, pieces, std::move(mode));
+    co_await put(clean, pieces, std::move(mode), file_metadata());
     co_return transferred_file(header.source(), clean, pieces.size());
   }
 
@@ -314,10 +367,10 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   };
 
   /// Uploads the content to a temporary file outside the workspace, then moves the file to its final path in one step.
-  awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode) {
+  awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode, file_metadata metadata) {
     const std::string name = ".cofferdam/" + cofferdam::detail::random_digits();
     const auto uploads_and_moves = [&]() -> awaitable<void> {
-      co_await upload(name, pieces, clean);
+      co_await upload(name, pieces, clean, metadata);
       std::vector<std::string> words{"/bin/sh", "-c", std::string(place_script), "sh", "./" + clean};
       words.push_back(where_.home == "/" ? "/" + name : where_.home + "/" + name);
       words.push_back(std::to_string(pieces.size()));
@@ -331,8 +384,9 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     co_await cofferdam::detail::with_cleanup_after_failure(uploads_and_moves, clears);
   }
 
-  awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean) {
+  awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean, file_metadata metadata) {
     http_request what = daemon()->file_request("POST", name);
+    for (const auto& [key, value] : metadata.all()) what.field("X-Metadata-" + key, value);
     if (daemon()->can().takes_raw_uploads()) {
       what.field("Content-Type", "application/octet-stream");
     } else {
@@ -374,6 +428,39 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     if (status == 507) throw cofferdam::detail::path_error(ENOSPC, doing, clean);
     const error refused = refused_file_error(what, status, message);
     throw refused;
+  }
+
+  void require_metadata() const {
+    if (!daemon()->can().stores_metadata())
+      throw error(
+          exec_errc::unsupported,
+          "e2b: the sandbox's daemon is older than 0.6.2, or of an unknown version, so it cannot store metadata "
+          "of files; rebuild its template");
+  }
+
+  /// Returns the path of a file as it stands in a message of the daemon.
+  /// \param clean  relative to the workspace.
+  boost::json::string plain_path(const std::string& clean) const {
+    if (!cofferdam::detail::is_valid_utf8(clean))
+      throw error(exec_errc::invalid_argument, "e2b: read the metadata of " + cofferdam::detail::shown_path(clean) +
+                                                   ": the path is not UTF-8; rename the file");
+    return cofferdam::detail::json_text(clean == "." ? where_.from_home : where_.from_home + "/" + clean);
+  }
+
+  /// Reads the metadata in the daemon's description of a file. Ignores what this library could not have written.
+  static file_metadata metadata_in(const boost::json::object& entry) {
+    file_metadata result;
+    const boost::json::object* const texts = cofferdam::detail::object_at(entry, "metadata");
+    if (texts == nullptr) return result;
+    for (const auto& [key, value] : *texts) {
+      const boost::json::string* const text = value.if_string();
+      if (text == nullptr) continue;
+      try {
+        result.add(std::string(key.data(), key.size()), std::string(cofferdam::detail::view_of(*text)));
+      } catch (const error&) {  // written by another program, in another form
+      }
+    }
+    return result;
   }
 
   static error unreadable(const std::string& path) {
