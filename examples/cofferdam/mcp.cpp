@@ -10,6 +10,8 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/net/listener.hpp>
+#include <cofferdam/serve/mcp/servers.hpp>
+#include <cofferdam/serve/mcp/toolbox.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
 #include "doctor.hpp"
@@ -39,6 +41,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -106,14 +109,21 @@ void refuse_for_pyodide(const mcp_options& chosen) {
     refuse("pyodide supports neither --input nor --output; use --workspace");
 }
 
+bool has_python(const mcp_options& chosen) {
+  return chosen.place.provider == "pyodide" || chosen.python_wanted.value_or(chosen.allow.empty());
+}
+
 /// Adds the Python tools, unless they are switched off.
-void add_python(mcp::server& server, const mcp_options& chosen) {
-  if (!chosen.python_wanted.value_or(chosen.allow.empty())) return;
+/// \param box  the tools that code may call.
+void add_python(mcp::server& server, const mcp_options& chosen, const mcp::toolbox& box) {
+  if (!has_python(chosen)) return;
   check_guards(chosen.guards);
   python_options code;
   code.interpreter = chosen.python;
   code.guards = chosen.guards;
-  server.runner([code](any_environment& inside) { return make_python(inside, code); });
+  server.runner([code, box](any_environment& inside) {
+    return any_runner_provider(make_python(inside, code) | mcp::offer_tools(box));
+  });
 }
 
 /// Returns how long an environment of the pool may stay unused; zero for no limit. A sandbox of E2B ends after five
@@ -174,8 +184,18 @@ awaitable<void> serve_clients(mcp::server& server, const mcp_options& chosen, co
   }
 }
 
+/// Reads the file of --tools.
+std::vector<mcp::server_entry> read_tools(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) refuse("the file of --tools \"" + one_line(path) + "\" cannot be read");
+  std::stringstream text;
+  text << file.rdbuf();
+  return mcp::read_servers(text.str());
+}
+
 /// Serves the place that the options choose. The caller keeps the options until the end.
-awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options options, const std::string& made_token) {
+awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options options, const std::string& made_token,
+                            const mcp::toolbox& box) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   if (chosen.place.provider == "pyodide") {
     refuse_for_pyodide(chosen);
@@ -183,17 +203,34 @@ awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options optio
       mcp::server server(executor, std::move(provider), std::move(options));
       co_await serve_clients(server, chosen, made_token);
     };
-    co_await serve_with_pool<any_runner_provider>(make_pyodide(chosen.place, chosen.guards), chosen.pool,
-                                                  longest_wait(chosen), serves);
+    any_runner_provider recipe(make_pyodide(chosen.place, chosen.guards) | mcp::offer_tools(box));
+    co_await serve_with_pool<any_runner_provider>(std::move(recipe), chosen.pool, longest_wait(chosen), serves);
     co_return;
   }
   const auto serves = [&](any_provider provider) -> awaitable<void> {
     if (!chosen.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(chosen.allow));
     mcp::server server(executor, std::move(provider), std::move(options));
-    add_python(server, chosen);
+    add_python(server, chosen, box);
     co_await serve_clients(server, chosen, made_token);
   };
   co_await serve_with_pool<any_provider>(make_place(chosen.place, nullptr), chosen.pool, longest_wait(chosen), serves);
+}
+
+/// Serves the place, and runs the servers of --tools meanwhile.
+awaitable<void> serve_with_tools(const mcp_options& chosen, mcp::server_options options,
+                                 const std::string& made_token) {
+  mcp::toolbox box;
+  if (chosen.tools.empty()) {
+    co_await serve_place(chosen, std::move(options), made_token, box);
+    co_return;
+  }
+  if (!has_python(chosen)) refuse("--tools is for the code of run_python, which is switched off");
+  const auto serves = [&](mcp::connected_servers& servers) -> awaitable<void> {
+    co_await servers.offer(box);
+    options.about_python(box.description());
+    co_await serve_place(chosen, std::move(options), made_token, box);
+  };
+  co_await mcp::with_servers(read_tools(chosen.tools), serves);
 }
 
 int serve(const mcp_options& chosen) {
@@ -226,7 +263,7 @@ int serve(const mcp_options& chosen) {
     });
     stop.emit(asio::cancellation_type::terminal);
   });
-  asio::co_spawn(loop, serve_place(chosen, std::move(options), made_token),
+  asio::co_spawn(loop, serve_with_tools(chosen, std::move(options), made_token),
                  asio::bind_cancellation_slot(stop.slot(), ended));
   loop.run();
   if (failure && !(stopped && is_cancellation(failure))) std::rethrow_exception(failure);

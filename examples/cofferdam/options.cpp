@@ -514,6 +514,7 @@ struct raw_mcp {
   std::string python;
   bool no_python = false;
   std::string guards;
+  std::string tools;
   std::string timeout;
   std::string pool;
   std::string http;
@@ -554,6 +555,11 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
   add_flag(app, "--no-python", raw.no_python, what_may_run, "Switches run_python off.");
   add_one(app, "--guards", raw.guards, "LIST", what_may_run, guards_text);
   add_one(
+      app, "--tools", raw.tools, "FILE", what_may_run,
+      "Lets code of run_python call tools of other MCP servers, as functions of the module cofferdam_tools. FILE has "
+      "the servers as hosts write them, {\"mcpServers\": {...}}; see MCP SERVERS FOR CODE. The servers run as your "
+      "user, without a wall.");
+  add_one(
       app, "--timeout", raw.timeout, "TIME", what_may_run,
       "Sets the time limit of commands and Python code that request no other (120), in seconds or as 500ms, 2m, 1h. "
       "A request may ask for more: up to an hour, or TIME if that is more.");
@@ -586,6 +592,17 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
                  {program == "cofferdam-mcp"
                       ? "  {\"mcpServers\": {\"cofferdam\": {\"command\": \"cofferdam-mcp\"}}}"
                       : "  {\"mcpServers\": {\"cofferdam\": {\"command\": \"cofferdam\", \"args\": [\"mcp\"]}}}"});
+  described.note(
+      "MCP SERVERS FOR CODE",
+      {"The file of --tools:",
+       "  {\"mcpServers\": {\"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"], \"tools\": \"*\"}}}",
+       "A server is a program (command, args, env, cwd) or a URL (url, headers). ${NAME} in these texts is a variable "
+       "of "
+       "your environment, and ${NAME:-text} has a default; a program gets no other variables of it than PATH. "
+       "\"tools\" "
+       "lists the tools that code may call, \"*\" is all. A tool that may change something also needs to be in "
+       "\"approve\" (a list, or \"*\"); otherwise its calls fail with the reason.",
+       "Code: from cofferdam_tools import time; time.get_current_time(timezone=\"Europe/Oslo\")"});
   described.note(
       "ENVIRONMENTS",
       {"Each client over stdio has its own environment, and so has each HTTP session of protocol versions up to "
@@ -696,6 +713,7 @@ mcp_options mcp_of(const raw_mcp& raw) {
   }
   if (raw.no_python) options.python_wanted = false;
   if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
+  options.tools = raw.tools;
   if (!raw.timeout.empty()) options.timeout = parse_time(raw.timeout, "the limit is 120 seconds");
   options.pool = pool_of(raw.pool);
   if (!raw.stdio) options.http = raw.http;

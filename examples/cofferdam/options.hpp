@@ -81,6 +81,7 @@ struct mcp_options {
   std::optional<bool> python_wanted;
   std::string python = "python3";
   std::vector<std::string> guards;
+  std::string tools;  ///< a file with MCP servers whose tools code may call; empty: none
   std::optional<std::chrono::milliseconds> timeout;
   std::size_t pool = 0;  ///< how many environments are kept open and unused
   std::string http;

@@ -62,7 +62,9 @@ concept inherits_run_code =
 /// returns a result, the code is refused with this result. **The layers decide from left to right, in the order in
 /// which they are listed. Costly layers decide after all cheap layers**, wherever they are listed. The first refusal is
 /// final. A layer that needs a model, a service or a person declares
-/// `static constexpr guard_cost cost = guard_cost::costly;`. A request that every layer has admitted runs unchanged.
+/// `static constexpr guard_cost cost = guard_cost::costly;`. A request that every layer has admitted then runs. A layer
+/// that adds something to it, such as functions, defines a second hook, `code_request prepare(code_request)`. What it
+/// adds is not judged by any layer.
 ///
 /// A layer that defines its own `run_code` is opaque: the layers inside it decide only when it calls
 /// `inner().run_code`. A runner that is not a layer is opaque too. `any_runner` is transparent: the layers inside it
@@ -163,6 +165,7 @@ class code_layer {
   }
 
   awaitable<code_result> run_admitted(code_request request) {
+    if constexpr (requires { derived().prepare(std::move(request)); }) request = derived().prepare(std::move(request));
     if constexpr (access::is_judged<Inner>) {
       return access::run_admitted(inner_, std::move(request));
     } else {

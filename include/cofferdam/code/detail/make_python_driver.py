@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 """Writes python_driver.hpp, python_notebook.hpp, python_code_reader.hpp, pyodide_driver.hpp and pyodide_reader.hpp from
-the programs in this folder. With --check, only checks that these headers are current.
+the programs in this folder, and code_tools.hpp from its program. With --check, only checks that these headers are
+current.
 
     make_python_driver.py [--check]
 """
@@ -15,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("base", "files", "values", "interpreter", "run", "nursery", "driver")  # order of the program's parts
 IN_PYODIDE = ("files", "values", "interpreter")  # the modules that also run in Pyodide
 IN_NOTEBOOK = ("cells", "shows", "charts", "commands", "notebook")  # the parts of the program of notebooks
+CODE_TOOLS = "../../serve/mcp/detail/code_tools"  # above this folder in the order of the library's folders
 MARK = "driver_ends"  # ends each raw string literal, so the programs must not contain `)driver_ends"`
 PIECE = 8000  # maximum bytes of one literal; compilers need not accept more than 64 KiB
 
@@ -114,6 +116,12 @@ def pyodide_reader_header(reader):
     return whole("pyodide_reader.js", text + "\n" + listing("pyodide_reader", names, "The program that runs the code reader in Pyodide"))
 
 
+def code_tools_header(source):
+    names, text = literals(source, "code_tools", "code_tools.py")
+    return whole("code_tools.py", text + "\n" +
+                 listing("code_tools", names, "The prelude of code that can call the tools of an mcp::toolbox"))
+
+
 def read(name):
     return (HERE / name).read_text(encoding="utf-8")
 
@@ -124,6 +132,7 @@ def main(arguments):
               "python_code_reader.hpp": reader_header(read("python_code_reader.py"))}
     wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
     wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))
+    wanted[CODE_TOOLS + ".hpp"] = code_tools_header(read(CODE_TOOLS + ".py"))
     for name, text in wanted.items():
         path = HERE / name
         if arguments != ["--check"]:

@@ -4,9 +4,13 @@
 
 #include <cofferdam/core/error.hpp>
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -33,7 +37,7 @@ class sse_event {
 
 /// A parser for server-sent events. It does no I/O: the caller passes the received bytes, cut anywhere.
 ///
-/// Lines end in `\n`, `\r\n` or `\r`. Comments, `retry` lines, unknown fields and events without data are ignored. By
+/// Lines end in `\n`, `\r\n` or `\r`. Comments, unknown fields and events without data are ignored. By
 /// the standard, a last event that no empty line follows is dropped. `finish` passes such an event to the caller,
 /// because real servers omit the empty line.
 /// \par Source  WHATWG HTML, 9.2.6 "Interpreting an event stream".
@@ -57,6 +61,12 @@ class sse_reader {
       take_line(each);
     }
   }
+
+  /// Returns the time that the stream's last `retry` line sets for the pause before a reconnection, in milliseconds; no
+  /// value if there was none.
+  std::optional<std::uint32_t> retry() const noexcept { return retry_; }
+  /// Returns the last `id` of the stream; empty if there was none.
+  const std::string& last_id() const noexcept { return id_; }
 
   /// Processes the end of the stream. Calls `each` for a last event without an empty line after it.
   template <class Each>
@@ -93,6 +103,10 @@ class sse_reader {
         has_data_ = true;
       } else if (name == "event") {
         type_ = value;
+      } else if (name == "retry") {
+        std::uint32_t time = 0;
+        const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), time);
+        if (problem == std::errc() && end == value.data() + value.size()) retry_ = time;
       } else if (name == "id" && value.find('\0') == std::string_view::npos) {
         id_ = value;
       }
@@ -116,6 +130,7 @@ class sse_reader {
   std::string type_;
   std::string data_;
   std::string id_;
+  std::optional<std::uint32_t> retry_;
   bool has_data_ = false;
   bool after_return_ = false;
   bool first_ = true;

@@ -47,6 +47,11 @@ class server_options {
     about_environment_ = std::move(text);
     return *this;
   }
+  /// Adds a paragraph to the description of `run_python` only, such as `toolbox::description()`.
+  server_options& about_python(std::string text) {
+    about_python_ = std::move(text);
+    return *this;
+  }
   /// Declares if commands can reach the network. Clients see it as a hint of the tools. Default: true.
   server_options& open_world(bool reaches) {
     open_world_ = reaches;
@@ -216,6 +221,7 @@ class server_options {
   const std::string& version() const noexcept { return version_; }
   const std::optional<std::string>& instructions() const noexcept { return instructions_; }
   const std::string& about_environment() const noexcept { return about_environment_; }
+  const std::string& about_python() const noexcept { return about_python_; }
   bool open_world() const noexcept { return open_world_; }
   std::chrono::seconds command_timeout() const noexcept { return command_timeout_; }
   std::chrono::seconds python_timeout() const noexcept { return python_timeout_; }
@@ -267,6 +273,7 @@ class server_options {
   std::string version_ = std::string(::cofferdam::version);
   std::optional<std::string> instructions_;
   std::string about_environment_;
+  std::string about_python_;
   bool open_world_ = true;
   bool has_files_ = false;
   bool json_answers_ = true;

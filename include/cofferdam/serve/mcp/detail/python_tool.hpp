@@ -92,7 +92,7 @@ class python_tool {
                "- An exception is returned with its traceback; the variables set before it stay.\n"
                "- On a timeout the interpreter may be restarted and its variables lost; the result says "
                "so." +
-                   environment_note(options))
+                   environment_note(options) + (options.about_python().empty() ? "" : "\n") + options.about_python())
         .title("Run Python")
         .input(arguments_.schema())
         .output(schema_of(R"({"type":"object","properties":{

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+#include <cofferdam/serve/mcp/detail/protocol.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// A request of a client, ready to be sent.
+class client_request {
+ public:
+  std::string id;  ///< the id as JSON text
+  std::string method;
+  std::string text;  ///< the whole message
+  /// HTTP fields that repeat parts of the message, in the modern era: `Mcp-Name` and `Mcp-Param-*`.
+  std::vector<std::pair<std::string, std::string>> fields;
+};
+
+/// A function that receives the messages of a server that are no responses.
+using server_message_listener = std::function<void(rpc_message)>;
+
+/// A connection to an MCP server. Owned by the client's core.
+class client_link {
+ public:
+  using clock = cofferdam::detail::async_event::clock;
+
+  client_link() = default;
+  client_link(const client_link&) = delete;
+  client_link& operator=(const client_link&) = delete;
+  virtual ~client_link() = default;
+
+  /// Sends a request, and returns the response: a message with `result` or `error`.
+  /// \param until  the time limit.
+  /// \throws error{exec_errc::unavailable} at the time limit, after the server was notified; the errors of
+  ///     `mcp::client`.
+  virtual awaitable<boost::json::object> request(client_request what, clock::time_point until) = 0;
+  /// Sends a notification or a response.
+  virtual awaitable<void> send(std::string text) = 0;
+  /// Sets the version of the protocol after the handshake.
+  virtual void speak(std::string_view version) = 0;
+  /// Returns the words for this connection in messages.
+  virtual std::string name() const = 0;
+  /// Ends the connection, and waits for its end. Must not be cancelled.
+  virtual awaitable<void> close() = 0;
+};
+
+/// Returns the error for a server that violates the protocol.
+inline error protocol_violation(const std::string& server, const std::string& what) {
+  return error(exec_errc::provider_lost, "mcp: " + server + " violates the protocol: " + what);
+}
+
+/// Makes the notification that a request is cancelled.
+inline std::string cancellation_of(const std::string& id, std::string_view reason) {
+  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + id + R"(,"reason":")" +
+         std::string(reason) + "\"}}";
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/code/host_function.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
+#include <cofferdam/llm/detail/join_all.hpp>
+#include <cofferdam/net/readable_json.hpp>
+#include <cofferdam/serve/mcp/detail/code_tools.hpp>
+#include <cofferdam/serve/mcp/remote.hpp>
+#include <cofferdam/serve/mcp/toolbox.hpp>
+#include <cofferdam/serve/mcp_client.hpp>
+#include <cofferdam/tools/function.hpp>
+
+#include <asio/error.hpp>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
+
+/// A tool of a toolbox.
+class offered_tool {
+ public:
+  offered_tool(std::string of_server, client& connected, remote_tool described)
+      : server(std::move(of_server)), source(&connected), tool(std::move(described)) {}
+
+  std::string server;
+  client* source;
+  remote_tool tool;
+};
+
+/// The contents of a toolbox.
+class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
+ public:
+  std::vector<offered_tool> tools;
+  std::vector<cofferdam::detail::host_function> functions;
+  call_approval approve;
+  call_listener listener;
+  std::size_t max_calls = 1000;
+  std::size_t at_once = 8;
+  std::size_t max_answer = std::size_t{1} << 20U;
+  std::string module = "cofferdam_tools";
+  std::size_t changes = 0;  // the number of changes of `tools` and `module`
+
+  /// Returns the list of all tools, as JSON text for the prelude.
+  std::string catalogue() const {
+    boost::json::array all;
+    for (std::size_t i = 0; i < tools.size(); ++i) {
+      const offered_tool& each = tools[i];
+      boost::json::object entry;
+      entry["id"] = i;
+      entry["server"] = cofferdam::detail::json_text(each.server);
+      entry["instructions"] = cofferdam::detail::json_text(each.source->instructions());
+      entry["tool"] = cofferdam::detail::json_text(each.tool.name());
+      entry["description"] = cofferdam::detail::json_text(each.tool.description());
+      entry["schema"] = each.tool.input_schema();
+      if (!each.tool.output_schema().empty()) entry["output"] = each.tool.output_schema();
+      all.push_back(std::move(entry));
+    }
+    return readable_json(all);
+  }
+
+  bool has_server(std::string_view name) const {
+    return std::any_of(tools.begin(), tools.end(), [&](const offered_tool& each) { return each.server == name; });
+  }
+};
+
+/// One call of one run.
+class code_call {
+ public:
+  const offered_tool* target = nullptr;
+  boost::json::object arguments;
+  boost::json::object answer;  // for the prelude
+};
+
+/// The calls of one run.
+class code_calls {
+ public:
+  explicit code_calls(std::shared_ptr<toolbox_state> box) : box_(std::move(box)) {}
+
+  /// Serves the calls in a JSON text of the prelude, and returns the answers as JSON text.
+  static awaitable<boost::json::value> serve(std::shared_ptr<code_calls> self, std::string text) {
+    std::vector<code_call> calls = self->parse(text);
+    const auto serves = [&](std::size_t number) { return serve_one(self, calls[number]); };
+    co_await cofferdam::detail::join_all(calls.size(), self->box_->at_once, serves);
+    boost::json::array answers;
+    for (code_call& each : calls) answers.push_back(std::move(each.answer));
+    co_return cofferdam::detail::json_text(readable_json(answers));
+  }
+
+ private:
+  static boost::json::object failed(const std::string& why) {
+    boost::json::object answer;
+    answer["ok"] = false;
+    answer["error"] = cofferdam::detail::json_text(why);
+    return answer;
+  }
+
+  /// \throws wrong_arguments if the text is not from the prelude.
+  std::vector<code_call> parse(std::string_view text) const {
+    std::error_code failure;
+    const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure);
+    const boost::json::array* const listed = failure ? nullptr : value.if_array();
+    if (listed == nullptr) throw cofferdam::detail::wrong_arguments("the calls are not a list");
+    std::vector<code_call> calls;
+    for (const boost::json::value& each : *listed) {
+      const boost::json::array* const pair = each.if_array();
+      const bool is_call = pair != nullptr && pair->size() == 2 && (*pair)[0].is_int64() && (*pair)[1].is_object();
+      const std::int64_t number = is_call ? (*pair)[0].get_int64() : -1;
+      if (number < 0 || static_cast<std::size_t>(number) >= box_->tools.size())
+        throw cofferdam::detail::wrong_arguments("a call is not a number of a tool with arguments");
+      code_call call;
+      call.target = &box_->tools[static_cast<std::size_t>(number)];
+      call.arguments = (*pair)[1].get_object();
+      calls.push_back(std::move(call));
+    }
+    return calls;
+  }
+
+  static awaitable<void> serve_one(std::shared_ptr<code_calls> self, code_call& call) {
+    const auto begin = std::chrono::steady_clock::now();
+    const offered_tool target = *call.target;
+    const tool_call described(target.server, target.tool, call.arguments);
+    std::string failure;
+    if (++self->count_ > self->box_->max_calls) {
+      failure = "the run has made " + std::to_string(self->box_->max_calls) + " calls of tools, the maximum";
+    } else {
+      try {
+        const bool is_permitted = co_await permitted(*self->box_, described);
+        if (is_permitted) {
+          client& source = *target.source;
+          const remote_answer answer = co_await source.call(target.tool.name(), std::move(call.arguments));
+          call.answer = answer_of(answer, target.tool);
+          if (answer.is_error()) failure = answer.text().empty() ? "the tool has failed" : answer.text();
+        } else {
+          failure = target.server + ": " + target.tool.name() +
+                    " may change something, and the host program does not permit the call";
+        }
+      } catch (const error& reason) {
+        if (reason.code() == exec_errc::cancelled) throw;
+        failure = reason.what();
+      } catch (const std::system_error& reason) {
+        if (reason.code() == asio::error::operation_aborted) throw;
+        failure = reason.what();
+      } catch (const std::exception& reason) {
+        failure = reason.what();
+      }
+    }
+    if (!failure.empty()) call.answer = failed(failure);
+    std::size_t size = readable_json(call.answer).size();
+    if (size > self->box_->max_answer) {
+      failure = "the answer of " + target.tool.name() + " has " + std::to_string(size) + " bytes; the limit is " +
+                std::to_string(self->box_->max_answer);
+      call.answer = failed(failure);
+    }
+    const auto time = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
+    if (self->box_->listener) self->box_->listener(described, tool_call_end(failure, size, time));
+  }
+
+  static awaitable<bool> permitted(const toolbox_state& box, const tool_call& call) {
+    if (call.tool().is_read_only()) co_return true;
+    if (!box.approve) co_return false;
+    const call_approval ask = box.approve;
+    const bool is_permitted = co_await ask(call);
+    co_return is_permitted;
+  }
+
+  static boost::json::object answer_of(const remote_answer& answer, const remote_tool& tool) {
+    boost::json::object made;
+    made["ok"] = true;
+    std::optional<boost::json::value> data = answer.structured();
+    if (!data) {
+      made["blocks"] = answer.content();
+      return made;
+    }
+    // The Python SDK wraps a value that is no object into an object, and marks the schema.
+    if (cofferdam::detail::is_true_at(tool.output_schema(), "x-fastmcp-wrap-result") && data->is_object() &&
+        data->get_object().contains("result"))
+      data = data->get_object().at("result");
+    made["value"] = std::move(*data);
+    return made;
+  }
+
+  std::shared_ptr<toolbox_state> box_;
+  std::size_t count_ = 0;
+};
+
+/// Returns the name of a server, a tool or an argument as the prelude makes it, except that it may not be unique.
+inline std::string python_name(std::string_view text) {
+  std::string made;
+  for (const char c : text.substr(0, 128)) {
+    const bool is_kept = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    made += is_kept ? c : '_';
+  }
+  if (!made.empty() && made.front() >= '0' && made.front() <= '9') made.insert(0, "_");
+  return made;
+}
+
+inline awaitable<boost::json::value> catalogue_of(std::shared_ptr<toolbox_state> state) {
+  co_return cofferdam::detail::json_text(state->catalogue());
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
+
+namespace cofferdam::inline COFFERDAM_ABI::mcp {
+
+COFFERDAM_DECL toolbox::toolbox() : state_(std::make_shared<detail::toolbox_state>()) {}
+
+namespace detail {
+
+inline awaitable<void> add_tools(std::shared_ptr<toolbox_state> state, std::string name, client& server,
+                                 std::vector<std::string> names) {
+  if (name.empty() || name.size() > 100)
+    throw error(exec_errc::invalid_argument, "mcp::toolbox: the name of a server must have 1 to 100 characters");
+  if (names.empty())
+    throw error(exec_errc::invalid_argument, "mcp::toolbox: name the tools of \"" + one_line(name) +
+                                                 "\" that code may call, or \"*\" for all of them");
+  if (state->has_server(name))
+    throw error(exec_errc::already_exists, "mcp::toolbox: there is a server \"" + one_line(name) + "\" already");
+  const std::vector<remote_tool> listed = co_await server.tools();
+  std::vector<offered_tool> added;
+  for (const std::string& wanted : names) {
+    bool is_found = wanted == "*";
+    for (const remote_tool& tool : listed) {
+      const bool is_wanted = wanted == "*" || tool.name() == wanted;
+      const bool is_new = std::none_of(added.begin(), added.end(),
+                                       [&](const offered_tool& each) { return each.tool.name() == tool.name(); });
+      if (is_wanted && is_new) added.emplace_back(name, server, tool);
+      is_found = is_found || is_wanted;
+    }
+    if (!is_found)
+      throw error(exec_errc::not_found, "mcp::toolbox: the server \"" + one_line(name) + "\" has no tool \"" +
+                                            one_line(wanted, 100) + "\"; it lists " + std::to_string(listed.size()) +
+                                            " tools");
+  }
+  for (offered_tool& each : added) state->tools.push_back(std::move(each));
+  ++state->changes;
+}
+
+}  // namespace detail
+
+COFFERDAM_DECL awaitable<void> toolbox::add(std::string name, client& server, std::vector<std::string> tools) {
+  return detail::add_tools(state_, std::move(name), server, std::move(tools));
+}
+
+COFFERDAM_DECL toolbox& toolbox::add(const tools::function& function) {
+  cofferdam::detail::host_function added = function;
+  for (const cofferdam::detail::host_function& each : state_->functions)
+    if (each.name() == added.name())
+      throw error(exec_errc::already_exists, "mcp::toolbox: there is a function '" + added.name() + "' already");
+  state_->functions.push_back(std::move(added));
+  return *this;
+}
+
+COFFERDAM_DECL toolbox& toolbox::approve(call_approval ask) {
+  state_->approve = std::move(ask);
+  return *this;
+}
+COFFERDAM_DECL toolbox& toolbox::on_call(call_listener listener) {
+  state_->listener = std::move(listener);
+  return *this;
+}
+COFFERDAM_DECL toolbox& toolbox::max_calls(std::size_t count) {
+  state_->max_calls = count;
+  return *this;
+}
+COFFERDAM_DECL toolbox& toolbox::at_once(std::size_t count) {
+  if (count == 0) throw error(exec_errc::invalid_argument, "mcp::toolbox: at_once must be at least 1");
+  state_->at_once = count;
+  return *this;
+}
+COFFERDAM_DECL toolbox& toolbox::max_answer(std::size_t bytes) {
+  state_->max_answer = bytes;
+  return *this;
+}
+COFFERDAM_DECL toolbox& toolbox::module_name(std::string name) {
+  bool is_name = !name.empty() && name.size() <= 100 && (name.front() < '0' || name.front() > '9');
+  for (const char c : name)
+    is_name = is_name && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+  if (!is_name)
+    throw error(exec_errc::invalid_argument,
+                "mcp::toolbox: the name of the module must have letters, digits and '_', and not begin with a digit");
+  state_->module = std::move(name);
+  ++state_->changes;
+  return *this;
+}
+
+COFFERDAM_DECL std::string toolbox::description() const {
+  constexpr std::size_t max_listed = 30;
+  std::string text;
+  if (!state_->tools.empty()) {
+    text = "Code can call these tools as functions, after `import " + state_->module + "`: " + state_->module +
+           ".SERVER.TOOL(argument=value). A call returns Python values, and raises " + state_->module +
+           ".ToolError if the tool fails. Print or return only what is needed. " + state_->module +
+           ".search_tools(words) finds tools, and " + state_->module +
+           ".describe_tool(name) shows a signature and a description.";
+    for (std::size_t i = 0; i < state_->tools.size() && i < max_listed; ++i) {
+      const detail::offered_tool& each = state_->tools[i];
+      text += "\n- " + detail::python_name(each.server) + "." + detail::python_name(each.tool.name()) + "(";
+      const boost::json::object schema = each.tool.input_schema();
+      std::string names;
+      if (const boost::json::object* const properties = cofferdam::detail::object_at(schema, "properties"))
+        for (const auto& property : *properties)
+          names += (names.empty() ? "" : ", ") +
+                   detail::python_name(std::string_view(property.key().data(), property.key().size()));
+      const std::string words = each.tool.description();
+      text += names + "): " + one_line(std::string_view(words).substr(0, words.find('\n')), 150);
+    }
+    if (state_->tools.size() > max_listed)
+      text += "\n- and " + std::to_string(state_->tools.size() - max_listed) + " others, which search_tools finds";
+  }
+  for (const cofferdam::detail::host_function& each : state_->functions) {
+    if (!text.empty()) text += "\n";
+    text += "Code can call the function " + each.name() + "(): " + one_line(each.doc(), 200);
+  }
+  return text;
+}
+
+COFFERDAM_DECL code_request toolbox::offer(code_request request) const {
+  for (const cofferdam::detail::host_function& each : state_->functions) request.function(each);
+  if (state_->tools.empty()) return request;
+  const auto calls = std::make_shared<detail::code_calls>(state_);
+  const auto serves = [calls](boost::json::object arguments) {
+    return detail::code_calls::serve(calls, std::string(cofferdam::detail::text_at(arguments, "calls")));
+  };
+  const auto lists = [state = state_](boost::json::object) { return detail::catalogue_of(state); };
+  cofferdam::detail::host_function send("_cofferdam_send", serves);
+  send.parameter("calls", "str");
+  request.function(std::move(send)).function(cofferdam::detail::host_function("_cofferdam_fetch", lists));
+  std::string prelude;
+  for (const std::string_view piece : cofferdam::detail::code_tools) prelude += piece;
+  // The address tells apart the toolboxes of one program.
+  const auto place = reinterpret_cast<std::uintptr_t>(state_.get());
+  const std::string version = std::to_string(place) + "." + std::to_string(state_->changes);
+  prelude += "_cofferdam_offer(globals(), '" + version + "', '" + state_->module +
+             "', _cofferdam_send, _cofferdam_fetch)\ndel _cofferdam_offer, _cofferdam_build\n";
+  request.prelude(prelude + request.prelude());
+  return request;
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI::mcp

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// Tests of mcp::client with a server that is a command, scripted_server.py, and with servers by HTTP.
+
+#include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/with.hpp>
+#include <cofferdam/net/listener.hpp>
+#include <cofferdam/serve/mcp_client.hpp>
+#include <cofferdam/serve/mcp_server.hpp>
+
+#include "support/error_of.hpp"
+#include "support/paths.hpp"
+#include "support/require.hpp"
+#include "support/run.hpp"
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mcp_client_test {
+
+using namespace cofferdam;
+using namespace std::chrono_literals;
+using boost::json::object;
+
+object object_of(const std::string& text) { return boost::json::parse(text).as_object(); }
+
+command scripted(std::vector<std::string> behaviours) {
+  std::vector<std::string> words{"python3", cofferdam_test::source_path("tests/serve/mcp/scripted_server.py")};
+  words.insert(words.end(), behaviours.begin(), behaviours.end());
+  return argv(std::move(words));
+}
+
+using client_work = std::function<awaitable<void>(mcp::client& client)>;
+
+/// Runs `body` with a client of scripted_server.py, and closes the client.
+void with_server(const client_work& body, std::vector<std::string> behaviours = {},
+                 mcp::client_options options = mcp::client_options()) {
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const auto uses = [&](local_environment& place) -> awaitable<void> {
+      command server = scripted(behaviours);
+      mcp::client client = co_await mcp::client::start(place, std::move(server), options);
+      co_await body(client);
+      co_await client.close();
+    };
+    co_await with(local().without_warning().kill_grace(50ms), uses);
+  });
+}
+
+/// Awaits a call, and returns the error that it throws; no value if it throws none.
+template <class T>
+awaitable<std::optional<error>> failure_of(awaitable<T> work) {
+  std::optional<error> thrown;
+  try {
+    static_cast<void>(co_await std::move(work));
+  } catch (const error& failure) {
+    thrown = failure;
+  }
+  co_return thrown;
+}
+
+/// Returns the messages of a method that the server has received.
+awaitable<std::vector<object>> received(mcp::client& client, std::string method) {
+  const mcp::remote_answer answer = co_await client.call("received", object());
+  std::vector<object> found;
+  const boost::json::value facts = *answer.structured();
+  for (const boost::json::value& each : facts.at("messages").as_array()) {
+    const boost::json::value* const name = each.as_object().if_contains("method");
+    if (name != nullptr && name->as_string() == method.c_str()) found.push_back(each.as_object());
+  }
+  co_return found;
+}
+
+TEST(McpClient, uses_tools_resources_and_prompts) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    EXPECT_EQ(client.server_name(), "scripted");
+    EXPECT_EQ(client.protocol_version(), "2025-11-25");
+    EXPECT_EQ(client.instructions(), "Be brief.");
+    const std::vector<mcp::remote_tool> tools = co_await client.tools();  // in four pages; one tool has no name
+    std::string names;
+    for (const mcp::remote_tool& each : tools) names += each.name() + (each.is_read_only() ? "(r) " : " ");
+    EXPECT_EQ(names, "echo(r) never fail ");
+    const mcp::remote_answer echo = co_await client.call("echo", object_of(R"({"words":"a \u00e9\n"})"));
+    EXPECT_EQ(echo.text(), "a \xC3\xA9\n");
+    EXPECT_EQ(boost::json::serialize(*echo.structured()), "{\"words\":\"a \xC3\xA9\\n\"}");
+    const mcp::remote_answer failed = co_await client.call("fail", object());
+    EXPECT_TRUE(failed.is_error());
+    EXPECT_EQ(failed.text(), "it did not work");
+    const std::vector<mcp::remote_resource> resources = co_await client.resources();
+    EXPECT_EQ(resources.at(0).uri() + resources.at(0).mime_type(), "test://atext/plain");
+    const boost::json::array contents = co_await client.read_resource("test://a");
+    EXPECT_EQ(boost::json::serialize(contents), R"([{"uri":"test://a","text":"content"}])");
+    const std::vector<mcp::remote_prompt> prompts = co_await client.prompts();
+    EXPECT_EQ(prompts.at(0).name(), "p");
+    const object prompt = co_await client.prompt("p", object_of(R"({"x":"y"})"));
+    EXPECT_EQ(boost::json::serialize(prompt.at("messages")),
+              R"([{"role":"user","content":{"type":"text","text":"y"}}])");
+  });
+}
+
+TEST(McpClient, a_server_without_capabilities_is_asked_for_nothing) {
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    const auto tools = co_await client.tools();
+    const auto resources = co_await client.resources();
+    const auto prompts = co_await client.prompts();
+    EXPECT_EQ(tools.size() + resources.size() + prompts.size(), 0U);
+    const std::vector<object> asked = co_await received(client, "tools/list");
+    EXPECT_TRUE(asked.empty());
+  };
+  with_server(body, {"bare"});
+}
+
+TEST(McpClient, falls_back_to_the_modern_form) {
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    EXPECT_EQ(client.protocol_version(), "2026-07-28");
+    const mcp::remote_answer echo = co_await client.call("echo", object_of(R"({"words":"x"})"));
+    EXPECT_EQ(echo.text(), "x");
+    const std::vector<object> calls = co_await received(client, "tools/call");
+    const boost::json::value& meta = calls.at(0).at("params").at("_meta");
+    EXPECT_EQ(meta.at("io.modelcontextprotocol/protocolVersion").as_string(), "2026-07-28");
+    EXPECT_TRUE(meta.at("io.modelcontextprotocol/clientCapabilities").is_object());
+  };
+  with_server(body, {"modern"});
+}
+
+TEST(McpClient, an_error_of_the_server_has_its_number_and_data) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    std::optional<mcp::server_error> thrown;
+    try {
+      static_cast<void>(co_await client.call("nothing", object()));
+    } catch (const mcp::server_error& failure) {
+      thrown = failure;
+    }
+    EXPECT_TRUE(thrown);
+    EXPECT_EQ(thrown->number(), -32602);
+    EXPECT_EQ(boost::json::serialize(thrown->data()), "[1]");
+    EXPECT_EQ(thrown->code(), exec_errc::provider_failed);
+    EXPECT_STREQ(thrown->what(),
+                 "mcp: the server scripted answered tools/call with an error: Unknown tool: nothing (-32602)");
+  });
+}
+
+TEST(McpClient, progress_logs_and_changes_reach_their_listeners) {
+  std::string heard;
+  mcp::client_options options;
+  options.on_log([&](const object& params) { heard += "log " + boost::json::serialize(params.at("data")) + " "; });
+  options.on_change([&](const object& params) { heard += boost::json::serialize(params.at("method")) + " "; });
+  const auto body = [&](mcp::client& client) -> awaitable<void> {
+    const mcp::progress_listener listens = [&](double done, double total, const std::string& message) {
+      heard += std::to_string(static_cast<int>(done)) + "/" + std::to_string(static_cast<int>(total)) + message + " ";
+    };
+    static_cast<void>(co_await client.call("steps", object(), listens));
+    static_cast<void>(co_await client.call("log", object()));
+    EXPECT_EQ(heard, "1/3step 2/3step 3/3step log \"a word\" \"notifications/tools/list_changed\" ");
+  };
+  with_server(body, {}, options);
+}
+
+awaitable<std::string> reply_to(mcp::client& client, std::string method) {
+  object arguments;
+  arguments["method"] = method;
+  const mcp::remote_answer answer = co_await client.call("ask", std::move(arguments));
+  const boost::json::value facts = *answer.structured();
+  object reply = facts.at("reply").as_object();
+  reply.erase("jsonrpc");
+  reply.erase("id");
+  co_return boost::json::serialize(reply);
+}
+
+TEST(McpClient, questions_of_the_server_are_answered_or_refused) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    const std::string ping = co_await reply_to(client, "ping");
+    EXPECT_EQ(ping, R"({"result":{}})");
+    const std::string sampling = co_await reply_to(client, "sampling/createMessage");
+    EXPECT_EQ(sampling, R"({"error":{"code":-32601,"message":"This client does not support sampling/createMessage"}})");
+    const std::vector<object> begun = co_await received(client, "initialize");
+    EXPECT_EQ(boost::json::serialize(begun.at(0).at("params").at("capabilities")), "{}");
+  });
+  mcp::client_options options;
+  const mcp::question_handler answers = [](object) -> awaitable<object> {
+    object reply;
+    reply["action"] = "decline";
+    co_return reply;
+  };
+  const mcp::question_handler fails = [](object) -> awaitable<object> {
+    throw std::runtime_error("no model");
+    co_return object();
+  };
+  options.on_elicitation(answers).on_sampling(fails);
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    const std::string elicitation = co_await reply_to(client, "elicitation/create");
+    EXPECT_EQ(elicitation, R"({"result":{"action":"decline"}})");
+    const std::string sampling = co_await reply_to(client, "sampling/createMessage");
+    EXPECT_EQ(sampling, R"({"error":{"code":-32603,"message":"no model"}})");
+    const std::vector<object> begun = co_await received(client, "initialize");
+    EXPECT_EQ(boost::json::serialize(begun.at(0).at("params").at("capabilities")),
+              R"({"sampling":{},"elicitation":{}})");
+  };
+  with_server(body, {}, options);
+}
+
+TEST(McpClient, a_late_call_is_cancelled_at_the_server) {
+  mcp::client_options options;
+  options.timeout(100ms);
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    const std::optional<error> late = co_await failure_of(client.call("never", object()));
+    EXPECT_TRUE(late && late->code() == exec_errc::unavailable) << (late ? late->what() : "nothing was thrown");
+    const std::vector<object> calls = co_await received(client, "tools/call");
+    const std::vector<object> cancelled = co_await received(client, "notifications/cancelled");
+    EXPECT_EQ(boost::json::serialize(cancelled.at(0).at("params").at("requestId")),
+              boost::json::serialize(calls.at(0).at("id")));
+  };
+  with_server(body, {}, options);
+}
+
+TEST(McpClient, a_cancelled_call_is_cancelled_at_the_server) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::cancellation_signal stop;
+    std::exception_ptr thrown;
+    bool has_ended = false;
+    const auto done = [&](std::exception_ptr failure, const mcp::remote_answer&) {
+      thrown = std::move(failure);
+      has_ended = true;
+    };
+    const auto calls = [&client]() -> awaitable<mcp::remote_answer> {
+      mcp::remote_answer answer = co_await client.call("never", object());
+      co_return answer;
+    };
+    asio::co_spawn(executor, calls, asio::bind_cancellation_slot(stop.slot(), done));
+    const mcp::remote_answer echo = co_await client.call("echo", object_of(R"({"words":"x"})"));  // behind the other one
+    stop.emit(asio::cancellation_type::terminal);
+    asio::steady_timer pause(executor);
+    while (!has_ended) {
+      pause.expires_after(1ms);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+    std::optional<error> failure;
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_TRUE(failure && failure->code() == exec_errc::cancelled);
+    const std::vector<object> cancelled = co_await received(client, "notifications/cancelled");
+    EXPECT_EQ(cancelled.size(), 1U);
+  });
+}
+
+TEST(McpClient, the_death_of_the_server_ends_all_calls_with_its_last_words) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    const std::optional<error> first = co_await failure_of(client.call("die", object()));
+    const std::optional<error> second = co_await failure_of(client.call("echo", object()));
+    for (const std::optional<error>& each : {first, second}) {
+      EXPECT_TRUE(each && each->code() == exec_errc::provider_lost);
+      EXPECT_STREQ(each ? each->what() : "",
+                   "mcp: the server has ended: exit status 7; its error output: the disk is full\\n");
+    }
+  });
+}
+
+TEST(McpClient, bad_messages_of_the_server_are_skipped_or_typed_errors) {
+  mcp::client_options options;
+  options.message(100'000);
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    const mcp::remote_answer garbage = co_await client.call("garbage", object());
+    EXPECT_EQ(garbage.text(), "after it");
+    const mcp::remote_answer other = co_await client.call("other_id", object());
+    EXPECT_EQ(other.text(), "right");
+    const std::optional<error> wrong = co_await failure_of(client.call("no_object", object()));
+    EXPECT_TRUE(wrong && wrong->code() == exec_errc::provider_lost) << (wrong ? wrong->what() : "");
+    const mcp::remote_answer fits = co_await client.call("long", object_of(R"({"size":90000})"));
+    EXPECT_EQ(fits.text().size(), 90000U);
+    const std::optional<error> large = co_await failure_of(client.call("long", object_of(R"({"size":110000})")));
+    EXPECT_TRUE(large && large->code() == exec_errc::too_large) << (large ? large->what() : "");
+    const std::optional<error> later = co_await failure_of(client.call("echo", object()));
+    EXPECT_TRUE(later && later->code() == exec_errc::too_large);
+  };
+  with_server(body, {}, options);
+}
+
+TEST(McpClient, pages_that_do_not_end_are_an_error) {
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    const std::optional<error> endless = co_await failure_of(client.tools());
+    EXPECT_TRUE(endless && endless->code() == exec_errc::provider_lost) << (endless ? endless->what() : "");
+  };
+  with_server(body, {"endless"});
+}
+
+TEST(McpClient, a_server_that_closes_its_output_is_ended) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    const std::optional<error> silent = co_await failure_of(client.call("silent", object()));
+    EXPECT_TRUE(silent && silent->code() == exec_errc::provider_lost) << (silent ? silent->what() : "");
+  });
+}
+
+/// Returns the error of a start that fails, and checks that it leaves no process.
+std::optional<error> failed_start(command server, mcp::client_options options) {
+  std::optional<error> failure;
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const auto uses = [&](local_environment& place) -> awaitable<void> {
+      failure = co_await failure_of(mcp::client::start(place, std::move(server), std::move(options)));
+    };
+    co_await with(local().without_warning().kill_grace(50ms), uses);
+  });
+  return failure;
+}
+
+TEST(McpClient, a_start_that_fails_has_a_reason) {
+  mcp::client_options hasty;
+  hasty.start_timeout(200ms);
+  const std::vector<std::pair<std::optional<error>, std::string>> rows{
+      {failed_start(argv({"sh", "-c", "echo no key >&2; exit 3"}), {}),
+       "mcp: the server has ended: exit status 3; its error output: no key\\n"},
+      {failed_start(argv({"no-such-program"}), {}),
+       "mcp: the server has ended: Cannot run \"no-such-program\": No such file or directory"},
+      {failed_start(scripted({"mute"}), hasty), "mcp: the server did not answer initialize within the time limit"},
+  };
+  for (const auto& [failure, text] : rows) {
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);
+    EXPECT_EQ(failure ? failure->what() : std::string(), text);
+  }
+  const std::optional<error> old = failed_start(scripted({"old"}), {});
+  EXPECT_TRUE(old && old->code() == exec_errc::unsupported) << (old ? old->what() : "");
+}
+
+TEST(McpClient, a_stubborn_server_ends_with_close_and_with_the_client) {
+  using clock = std::chrono::steady_clock;
+  const clock::time_point begin = clock::now();
+  with_server([](mcp::client&) -> awaitable<void> { co_return; }, {"stubborn"});
+  EXPECT_LT(clock::now() - begin, 20s);
+  cofferdam_test::run([]() -> awaitable<void> {
+    const auto uses = [&](local_environment& place) -> awaitable<void> {
+      command server = scripted({"stubborn"});
+      {
+        const mcp::client client = co_await mcp::client::start(place, std::move(server));
+      }  // without close()
+    };
+    co_await with(local().without_warning().kill_grace(50ms), uses);  // fails if a process is left
+  });
+}
+
+TEST(McpClient, an_empty_or_closed_client_refuses_requests) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    mcp::client empty;
+    EXPECT_EQ(cofferdam_test::code_of([&] { static_cast<void>(empty.tools()); }), exec_errc::environment_closed);
+    co_await empty.close();
+  });
+  with_server([](mcp::client& client) -> awaitable<void> {
+    co_await client.close();
+    const std::optional<error> closed = co_await failure_of(client.call("echo", object()));
+    EXPECT_TRUE(closed && closed->code() == exec_errc::environment_closed) << (closed ? closed->what() : "");
+  });
+}
+
+// ---- HTTP ----
+
+awaitable<mcp::answer> greet(mcp::call&) { co_return mcp::answer("hello"); }
+awaitable<mcp::answer> in_steps(mcp::call& of) {
+  for (int i = 1; i <= 3; ++i) of.progress(i, 3, "step");
+  co_return mcp::answer("done");
+}
+awaitable<mcp::answer> never(mcp::call&) {
+  asio::steady_timer pause(co_await asio::this_coro::executor, 1h);
+  co_await pause.async_wait(asio::use_awaitable);
+  co_return mcp::answer("never");
+}
+
+using server_work = std::function<awaitable<void>(const std::string& url)>;
+
+/// Runs `body` while a server of this library serves HTTP.
+awaitable<void> with_http_server(const server_work& body, std::uint16_t port = 0) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  mcp::server_options options;
+  options.token("0123456789abcdef");
+  mcp::server server(executor, std::move(options));
+  server.add(tools::definition("greet", "Greets."), greet);
+  server.add(tools::definition("steps", "Works in steps."), in_steps);
+  server.add(tools::definition("never", "Does not end."), never);
+  listener where = tcp_listener(executor, "127.0.0.1", port);
+  const std::string url = "http://127.0.0.1:" + std::to_string(where.port()) + "/mcp";
+  asio::cancellation_signal stop;
+  bool has_ended = false;
+  const auto done = [&](const std::exception_ptr&) { has_ended = true; };
+  asio::co_spawn(executor, server.serve(std::move(where)), asio::bind_cancellation_slot(stop.slot(), done));
+  std::exception_ptr failure;
+  try {
+    co_await body(url);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  stop.emit(asio::cancellation_type::terminal);
+  asio::steady_timer pause(executor);
+  while (!has_ended) {
+    pause.expires_after(1ms);
+    co_await pause.async_wait(asio::use_awaitable);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+mcp::client_options with_token() { return mcp::client_options().token("0123456789abcdef"); }
+
+TEST(McpClient, uses_a_server_by_http_in_both_forms) {
+  for (const mcp::protocol_era era : {mcp::protocol_era::legacy, mcp::protocol_era::modern}) {
+    const server_work body = [era](const std::string& url) -> awaitable<void> {
+      mcp::client_options options = with_token();
+      options.era(era).timeout(2s);
+      mcp::client client = co_await mcp::client::connect(url, options);
+      EXPECT_EQ(client.protocol_version(), era == mcp::protocol_era::modern ? "2026-07-28" : "2025-11-25");
+      const std::vector<mcp::remote_tool> tools = co_await client.tools();
+      EXPECT_EQ(tools.size(), 3U);
+      const mcp::remote_answer hello = co_await client.call("greet", object());
+      EXPECT_EQ(hello.text(), "hello");
+      int steps = 0;
+      const mcp::progress_listener counts = [&](double, double, const std::string&) { ++steps; };
+      const mcp::remote_answer done = co_await client.call("steps", object(), counts);
+      EXPECT_EQ(done.text(), "done");
+      EXPECT_EQ(steps, 3);
+      const std::optional<error> late = co_await failure_of(client.call("never", object()));
+      EXPECT_TRUE(late && late->code() == exec_errc::unavailable) << (late ? late->what() : "");
+      const mcp::remote_answer again = co_await client.call("greet", object());
+      EXPECT_EQ(again.text(), "hello");
+      co_await client.close();
+    };
+    cofferdam_test::run([&]() -> awaitable<void> { co_await with_http_server(body); });
+  }
+}
+
+TEST(McpClient, a_refused_token_is_an_error_that_does_not_show_it) {
+  const server_work body = [](const std::string& url) -> awaitable<void> {
+    mcp::client_options options;
+    options.token("not-the-token-of-this-server");
+    const std::optional<error> refused = co_await failure_of(mcp::client::connect(url, options));
+    EXPECT_TRUE(refused && refused->code() == exec_errc::permission_denied) << (refused ? refused->what() : "");
+    EXPECT_EQ(refused ? std::string(refused->what()).find("not-the-token") : 0, std::string::npos);
+  };
+  cofferdam_test::run([&]() -> awaitable<void> { co_await with_http_server(body); });
+}
+
+TEST(McpClient, a_server_that_has_forgotten_the_session_gets_the_request_again) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    std::optional<mcp::client> client;
+    std::uint16_t port = 0;
+    const server_work begins = [&](const std::string& url) -> awaitable<void> {
+      port = static_cast<std::uint16_t>(std::stoul(url.substr(url.find(':', 7) + 1)));
+      mcp::client_options options = with_token();
+      options.era(mcp::protocol_era::legacy);
+      mcp::client opened = co_await mcp::client::connect(url, options);
+      client.emplace(std::move(opened));
+    };
+    co_await with_http_server(begins);
+    const std::optional<error> gone = co_await failure_of(client->call("greet", object()));
+    EXPECT_TRUE(gone && gone->code() == exec_errc::provider_lost) << (gone ? gone->what() : "");
+    const server_work goes_on = [&](const std::string&) -> awaitable<void> {
+      const mcp::remote_answer hello = co_await client->call("greet", object());
+      EXPECT_EQ(hello.text(), "hello");
+      co_await client->close();
+    };
+    co_await with_http_server(goes_on, port);
+  });
+}
+
+TEST(McpClient, an_address_that_is_no_server_is_an_error) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    for (const std::string& url : {"ftp://a/", "http://a b/", "http://user:pass@host/", "nothing", "http://h/#a"}) {
+      const std::optional<error> wrong = co_await failure_of(mcp::client::connect(url));
+      EXPECT_TRUE(wrong && wrong->code() == exec_errc::invalid_argument) << url;
+      EXPECT_EQ(wrong ? std::string(wrong->what()).find("pass") : 0, std::string::npos);
+    }
+    const std::optional<error> refused = co_await failure_of(mcp::client::connect("http://127.0.0.1:1/mcp"));
+    EXPECT_TRUE(refused && refused->code() == exec_errc::provider_failed) << (refused ? refused->what() : "");
+  });
+  const server_work body = [](const std::string& url) -> awaitable<void> {
+    const std::string other = url.substr(0, url.size() - 4) + "/other";
+    const std::optional<error> missing = co_await failure_of(mcp::client::connect(other, with_token()));
+    EXPECT_TRUE(missing && missing->code() == exec_errc::provider_failed) << (missing ? missing->what() : "");
+  };
+  cofferdam_test::run([&]() -> awaitable<void> { co_await with_http_server(body); });
+}
+
+}  // namespace mcp_client_test
