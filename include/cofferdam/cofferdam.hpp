@@ -139,9 +139,14 @@
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
+#include <cofferdam/serve/mcp/client_options.hpp>
 #include <cofferdam/serve/mcp/content.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/remote.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
+#include <cofferdam/serve/mcp/servers.hpp>
+#include <cofferdam/serve/mcp/toolbox.hpp>
+#include <cofferdam/serve/mcp_client.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 #include <cofferdam/tools.hpp>
 #include <cofferdam/tools/argument.hpp>

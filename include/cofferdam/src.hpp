@@ -58,6 +58,9 @@
 #include <cofferdam/net/impl/tls_listener.ipp>
 #include <cofferdam/serve/e2b_gateway/impl/code_interpreter.ipp>
 #include <cofferdam/serve/impl/e2b_gateway.ipp>
+#include <cofferdam/serve/impl/mcp_client.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>
 #include <cofferdam/serve/mcp/impl/call.ipp>
+#include <cofferdam/serve/mcp/impl/servers.ipp>
+#include <cofferdam/serve/mcp/impl/toolbox.ipp>
 #include <cofferdam/tools/impl/function.ipp>

@@ -248,7 +248,8 @@ TEST(McpClient, a_cancelled_call_is_cancelled_at_the_server) {
       co_return answer;
     };
     asio::co_spawn(executor, calls, asio::bind_cancellation_slot(stop.slot(), done));
-    const mcp::remote_answer echo = co_await client.call("echo", object_of(R"({"words":"x"})"));  // behind the other one
+    const mcp::remote_answer echo =
+        co_await client.call("echo", object_of(R"({"words":"x"})"));  // behind the other one
     stop.emit(asio::cancellation_type::terminal);
     asio::steady_timer pause(executor);
     while (!has_ended) {
@@ -352,9 +353,7 @@ TEST(McpClient, a_stubborn_server_ends_with_close_and_with_the_client) {
   cofferdam_test::run([]() -> awaitable<void> {
     const auto uses = [&](local_environment& place) -> awaitable<void> {
       command server = scripted({"stubborn"});
-      {
-        const mcp::client client = co_await mcp::client::start(place, std::move(server));
-      }  // without close()
+      { const mcp::client client = co_await mcp::client::start(place, std::move(server)); }  // without close()
     };
     co_await with(local().without_warning().kill_grace(50ms), uses);  // fails if a process is left
   });

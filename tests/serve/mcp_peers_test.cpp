@@ -167,6 +167,42 @@ TEST(McpPeers, the_inspector_calls_python_in_pyodide) {
   run_inspector("", "run_python legacy", "--provider pyodide", 2);
 }
 
+TEST(McpPeers, the_conformance_suite_finds_no_fault_with_the_client) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_peer(with_python() + script("client_conformance.py") + quoted(peers()) + quoted(COFFERDAM_MCP_CONFORMANCE_CLIENT),
+           60);
+}
+
+/// Runs code that calls tools of MCP's reference servers, in a place.
+void run_code_mode(const std::string& variables, const std::string& options) {
+  const std::string server = quoted(COFFERDAM_MCP_PROGRAM) + options;
+  run_peer(variables + with_python() + script("code_mode.py") + quoted(peers()) + server, 7);
+}
+
+TEST(McpPeers, code_calls_tools_of_the_reference_servers) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  run_code_mode("", "--provider local");
+}
+
+TEST(McpPeers, code_in_a_jail_calls_tools_of_the_reference_servers) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "that code in the jail reaches tools outside of it");
+  run_code_mode("", "--provider jail");
+}
+
+TEST(McpPeers, code_in_a_container_calls_tools_of_the_reference_servers) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  const std::string daemon = named_by("COFFERDAM_TEST_DOCKER");
+  COFFERDAM_NEEDS("docker", !daemon.empty(), "that code in a container reaches tools outside of it");
+  run_code_mode("env DOCKER_HOST=" + quoted(daemon), "--provider docker:cofferdam-test/debian");
+}
+
+TEST(McpPeers, code_in_pyodide_calls_tools_of_the_reference_servers) {
+  COFFERDAM_NEEDS_MCP_PEERS();
+  COFFERDAM_NEEDS("deno", !named_by("COFFERDAM_DENO").empty(), "that code in Pyodide reaches tools outside of it");
+  run_code_mode("", "--provider pyodide");
+}
+
 TEST(McpPeers, the_conformance_suite_finds_no_fault_with_2025_11_25) {
   COFFERDAM_NEEDS_MCP_PEERS();
   run_conformance("2025-11-25", 84);

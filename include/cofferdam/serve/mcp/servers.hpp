@@ -28,7 +28,7 @@ awaitable<void> use_servers(std::vector<server_entry> entries, std::function<awa
 
 /// A server of a configuration: a program of this machine, or a URL. An aggregate.
 struct server_entry {
-  std::string name;
+  std::string name;                                            ///< the name of the server for code
   std::vector<std::string> words;                              ///< the program and its arguments; empty for a URL
   std::vector<std::pair<std::string, std::string>> variables;  ///< the environment of the program
   std::string folder;                                          ///< the program's working directory; empty: a new one
@@ -94,11 +94,11 @@ class connected_servers {
 
 /// Opens the servers of a configuration, runs `body(servers)`, and ends the servers in every case:
 ///
-///     co_await mcp::with_servers(mcp::read_servers(text), [&](mcp::connected_servers& all) -> awaitable<void> { ... });
+///     co_await mcp::with_servers(entries, [&](mcp::connected_servers& all) -> awaitable<void> { ... });
 ///
-/// \param entries  the servers.
-/// \param body     a callable that takes a `connected_servers&` and returns an `awaitable<void>`. A lambda that captures
-///                 by value must be a named object.
+/// \param entries  the servers, as `read_servers` returns them.
+/// \param body     a callable that takes a `connected_servers&` and returns an `awaitable<void>`; the caller keeps it
+///                 until the awaitable completes. A lambda that captures by value must be a named object.
 /// \throws         the exceptions of `connected_servers::open`, of the body and of `close()`.
 /// \par Cancellation  a cancellation reaches `open()` and the body. It does not stop `close()`.
 template <class Body>

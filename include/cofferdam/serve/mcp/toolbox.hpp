@@ -90,9 +90,9 @@ using call_listener = std::function<void(const tool_call& call, const tool_call_
 /// function come from the tool's schema and description. Functions of this program are global functions.
 ///
 /// A call returns the data of the answer, otherwise its text. An answer of several parts is a list of texts and of
-/// dicts, in which `data` is bytes. A tool that fails, and a call that is not permitted, raise `cofferdam_tools.ToolError`
-/// with the reason. A call waits until the tool has answered; `await weather.get_forecast.later(city="Oslo")` does not
-/// block the event loop of the code, and all calls that wait at the same moment are served at the same time.
+/// dicts, in which `data` is bytes. If a tool fails or a call is not permitted, the call raises `ToolError` of the
+/// module, with the reason. A call waits until the tool has answered. `await weather.get_forecast.later(city="Oslo")`
+/// does not block the event loop of the code, and all calls that wait at the same moment are served at the same time.
 /// `search_tools("rain")` returns names and descriptions, and `describe_tool("weather.get_forecast")` a signature and a
 /// description, so that a model need not have all tools in its instructions.
 ///
@@ -106,6 +106,7 @@ using call_listener = std::function<void(const tool_call& call, const tool_call_
 /// \par Source    MCP, "Tools".
 class toolbox {
  public:
+  /// Makes a toolbox without tools.
   toolbox();
 
   /// Offers tools of a server.
@@ -113,7 +114,7 @@ class toolbox {
   /// \param server  outlives the runs.
   /// \param tools   the names of the tools; "*" is every tool that the server lists now.
   /// \throws error{exec_errc::not_found} if the server does not list one of the tools; error{exec_errc::already_exists}
-  ///     if the toolbox has a server of this name; error{exec_errc::invalid_argument} for an empty or too long name, and
+  ///     if the toolbox has a server of this name; error{exec_errc::invalid_argument} for a name of another length, and
   ///     if no tool is named; the errors of `client::tools`.
   awaitable<void> add(std::string name, client& server, std::vector<std::string> tools);
 

@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Makes the module by which code in a runner calls the tools of a toolbox. Runs before the code, with its globals."""
+"""Makes the module by which code in a runner calls the tools of a toolbox. Its globals are not those of the code, which
+may redefine the built-in functions."""
 
 
-def _cofferdam_offer(space, version, module_name, send, fetch):
-    """Makes the module, or renews an existing one, and returns it.
+def offer(space, version, module_name, send, fetch):
+    """Makes the module, or renews an existing one, and sets the global variable `tools` of the code.
 
-    `send` takes the calls as a JSON text, and returns the answers as another. `fetch` returns the list of all tools.
+    `space` has the globals of the code. `send` takes the calls as a JSON text, and returns the answers as another.
+    `fetch` returns the list of all tools.
     """
     import sys
     module = sys.modules.get(module_name)
     if module is None or getattr(module, "_version", None) != version:
         for name in [name for name in sys.modules if name == module_name or name.startswith(module_name + ".")]:
             del sys.modules[name]
-        module = _cofferdam_build(version, module_name, fetch)
+        module = build(version, module_name, fetch)
     module._send = send
     if space.get("tools", module) is module or getattr(space["tools"], "_version", None):
         space["tools"] = module
-    return module
 
 
-def _cofferdam_build(version, module_name, fetch):
+def build(version, module_name, fetch):
     import base64
     import inspect
     import json
@@ -182,7 +183,7 @@ def _cofferdam_build(version, module_name, fetch):
         return look_up
 
     module = types.ModuleType(module_name, "The tools that the host offers. search_tools() lists them.")
-    module._version = version
+    module._version, module._offer = version, offer
     module.__path__ = []
     module.ToolError, module.search_tools, module.describe_tool = ToolError, search_tools, describe_tool
     module.__getattr__ = missing(module_name)

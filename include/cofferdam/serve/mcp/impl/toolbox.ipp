@@ -8,9 +8,9 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/code/host_function.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
+#include <cofferdam/detail/core/join_all.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
-#include <cofferdam/llm/detail/join_all.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/serve/mcp/detail/code_tools.hpp>
 #include <cofferdam/serve/mcp/remote.hpp>
@@ -25,6 +25,7 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +62,8 @@ class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
   std::size_t at_once = 8;
   std::size_t max_answer = std::size_t{1} << 20U;
   std::string module = "cofferdam_tools";
-  std::size_t changes = 0;  // the number of changes of `tools` and `module`
+  std::size_t changes = 0;               // the number of changes of `tools` and `module`
+  std::uint64_t number = next_number();  // tells apart the toolboxes of one program
 
   /// Returns the list of all tools, as JSON text for the prelude.
   std::string catalogue() const {
@@ -83,6 +85,12 @@ class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
 
   bool has_server(std::string_view name) const {
     return std::any_of(tools.begin(), tools.end(), [&](const offered_tool& each) { return each.server == name; });
+  }
+
+ private:
+  static std::uint64_t next_number() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
   }
 };
 
@@ -217,6 +225,25 @@ inline std::string python_name(std::string_view text) {
   return made;
 }
 
+/// Returns the code that makes the module, or renews the module of an earlier run. It uses no names that the code of
+/// the run can have redefined.
+inline std::string prelude_of(const toolbox_state& state) {
+  std::string source;
+  for (const std::string_view piece : cofferdam::detail::code_tools) source += piece;
+  const std::string version = std::to_string(state.number) + "." + std::to_string(state.changes);
+  return "import builtins as _cofferdam_builtins, sys as _cofferdam_sys\n"
+         "_cofferdam_space = {'offer': _cofferdam_builtins.getattr(_cofferdam_sys.modules.get('" +
+         state.module +
+         "'), '_offer', None)}\n"
+         "if _cofferdam_space['offer'] is None: _cofferdam_builtins.exec(" +
+         readable_json(cofferdam::detail::json_text(source)) +
+         ", _cofferdam_space)\n"
+         "_cofferdam_space['offer'](_cofferdam_builtins.globals(), '" +
+         version + "', '" + state.module +
+         "', _cofferdam_send, _cofferdam_fetch)\n"
+         "del _cofferdam_builtins, _cofferdam_sys, _cofferdam_space\n";
+}
+
 inline awaitable<boost::json::value> catalogue_of(std::shared_ptr<toolbox_state> state) {
   co_return cofferdam::detail::json_text(state->catalogue());
 }
@@ -348,14 +375,7 @@ COFFERDAM_DECL code_request toolbox::offer(code_request request) const {
   cofferdam::detail::host_function send("_cofferdam_send", serves);
   send.parameter("calls", "str");
   request.function(std::move(send)).function(cofferdam::detail::host_function("_cofferdam_fetch", lists));
-  std::string prelude;
-  for (const std::string_view piece : cofferdam::detail::code_tools) prelude += piece;
-  // The address tells apart the toolboxes of one program.
-  const auto place = reinterpret_cast<std::uintptr_t>(state_.get());
-  const std::string version = std::to_string(place) + "." + std::to_string(state_->changes);
-  prelude += "_cofferdam_offer(globals(), '" + version + "', '" + state_->module +
-             "', _cofferdam_send, _cofferdam_fetch)\ndel _cofferdam_offer, _cofferdam_build\n";
-  request.prelude(prelude + request.prelude());
+  request.prelude(detail::prelude_of(*state_) + request.prelude());
   return request;
 }
 
