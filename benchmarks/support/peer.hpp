@@ -48,7 +48,7 @@ class peer {
   std::string ask(const std::string& line) {
     std::fprintf(in_, "%s\n", line.c_str());
     std::fflush(in_);
-    char answer[256];
+    char answer[1024];
     if (std::fgets(answer, sizeof answer, out_) == nullptr)
       throw std::runtime_error(name_ + " gave no answer to " + line + "; is what it needs installed?");
     std::string text(answer);

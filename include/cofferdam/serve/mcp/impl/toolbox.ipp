@@ -131,6 +131,9 @@ class code_calls {
     const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure);
     const boost::json::array* const listed = failure ? nullptr : value.if_array();
     if (listed == nullptr) throw cofferdam::detail::wrong_arguments("the calls are not a list");
+    if (listed->size() > box_->max_calls)
+      throw cofferdam::detail::wrong_arguments("more than " + std::to_string(box_->max_calls) +
+                                               " calls of tools at once, the maximum of a run");
     std::vector<code_call> calls;
     for (const boost::json::value& each : *listed) {
       const boost::json::array* const pair = each.if_array();
