@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-// Measures a call of a tool of MCP's reference server "everything", interleaved: by mcp::client, by Python code in runners
-// (local and jail) through mcp::toolbox, and by the official Python client, which has its own server:
+// Measures a call of a tool of MCP's reference server "everything", interleaved: by mcp::client, by Python code in
+// runners (local and jail) through mcp::toolbox, and by the official Python client, which has its own server:
 //   code_mode_bench [ROUNDS [FOLDER]]
 // FOLDER (default: COFFERDAM_MCP_PEERS) contains the server and the client; tests/serve/mcp/peers.sh installs them.
 #include <cofferdam/backends/jail.hpp>
