@@ -126,6 +126,30 @@ TEST(E2bOutside, files_are_reached_where_walls_stand) {
       e2b_gateway::options(), any_provider(walled_provider()));
 }
 
+// A jail has a link at /workspace, and openai-agents works there.
+TEST(E2bOutside, a_link_to_a_directory_is_that_directory) {
+  const cofferdam_test::temporary_folder folder;
+  const std::string root = folder.path().string();
+  std::filesystem::create_directory(folder.path() / "real");
+  std::filesystem::create_directory(folder.path() / "real" / "inside");
+  std::filesystem::create_directory_symlink(folder.path() / "real", folder.path() / "link");
+  std::filesystem::create_symlink("nowhere", folder.path() / "broken");
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        http_response answer = co_await client.call(box, files_call("ListDir"), with_path(root + "/link"));
+        EXPECT_EQ(answer.status(), 200) << answer.text();
+        EXPECT_EQ(text_at(json_of(answer.text()).at("entries").at(0), "path"), root + "/link/inside");
+        answer = co_await client.call(box, files_call("MakeDir"), with_path(root + "/link"));
+        EXPECT_EQ(answer.status(), 409) << answer.text();
+        answer = co_await client.call(box, files_call("MakeDir"), with_path(root + "/broken"));
+        EXPECT_EQ(answer.status(), 400) << answer.text();
+        answer = co_await client.call(box, files_call("ListDir"), with_path(root + "/broken"));
+        EXPECT_EQ(answer.status(), 400) << answer.text();
+      },
+      e2b_gateway::options(), any_provider(walled_provider()));
+}
+
 TEST(E2bOutside, what_is_wrong_is_said_as_in_the_home) {
   const cofferdam_test::temporary_folder folder;
   const std::string root = folder.path().string();

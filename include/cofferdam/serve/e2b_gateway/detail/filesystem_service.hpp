@@ -89,6 +89,16 @@ class filesystem_service {
     }
     co_return found;
   }
+  /// Replaces a symbolic link to a directory by that directory, if the link is not in the home. As envd, this follows a
+  /// link at the end of the path of a directory; the environment's own file operations do not.
+  /// \param path  the path of `found`; receives a path that leads through the link.
+  awaitable<void> follow(std::string& path, std::optional<directory_entry>& found) {
+    if (!found || found->type() != file_type::symlink || !path.starts_with('/')) co_return;
+    const std::optional<directory_entry> target = co_await look(path + "/.");
+    if (!target || !target->is_directory()) co_return;
+    found = target;
+    path += "/.";
+  }
   awaitable<boost::json::object> entry_answer(directory_entry found, std::string path) {
     co_await served_sandbox::learn_names(sandbox_, found);
     boost::json::object answer;
@@ -113,12 +123,14 @@ class filesystem_service {
     const std::string path = locate(text_of("path"));
     const std::uint32_t asked = fields().number("depth").value_or(1);
     const std::uint32_t depth = asked == 0 ? 1 : asked;
-    const std::optional<directory_entry> found = co_await look(path);
+    std::optional<directory_entry> found = co_await look(path);
+    std::string place = path;
+    co_await follow(place, found);
     check_directory(found, path, "path not found: path ", "path is not a directory: ");
     co_await rpc_.take_listing();
     const list_options options = list_options().depth(depth).entries(max_listed);
     const std::vector<directory_entry> listing = co_await listed(
-        path, options,
+        place, options,
         "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
     if (!listing.empty()) co_await served_sandbox::learn_names(sandbox_, listing.front());
     boost::json::array entries;
@@ -131,6 +143,8 @@ class filesystem_service {
   awaitable<boost::json::object> make_directory() {
     const std::string path = locate(text_of("path"));
     std::optional<directory_entry> found = co_await look(path);
+    std::string place = path;
+    co_await follow(place, found);
     if (found && found->is_directory())
       throw rpc_failure(cofferdam::detail::connect_code::already_exists,
                         "directory already exists: " + shown(sandbox_.paths().outside(path)));
