@@ -3,8 +3,10 @@
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/variables.hpp>
 
+#include "support/error_of.hpp"
 #include "support/fake_environment.hpp"
 #include "support/run.hpp"
+#include "support/variable.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +44,15 @@ TEST(Variables, that_cannot_be_are_refused_when_the_recipe_is_made) {
   EXPECT_THROW(variables("", "x"), error);
   EXPECT_THROW(variables("A=B", "x"), error);
   EXPECT_THROW(variables("A", std::string("x\0y", 3)), error);
+}
+
+TEST(Variables, of_this_program_are_forwarded_by_their_names) {
+  const cofferdam_test::variable first("COFFERDAM_TEST_A", "1");
+  const cofferdam_test::variable second("COFFERDAM_TEST_B", "");
+  EXPECT_EQ(settings_after(forward_variables("COFFERDAM_TEST_A", "COFFERDAM_TEST_B"), shell("x")),
+            "COFFERDAM_TEST_A=1;COFFERDAM_TEST_B=;");
+  EXPECT_EQ(cofferdam_test::sentence_of([] { forward_variables("COFFERDAM_TEST_A", "COFFERDAM_TEST_C"); }),
+            "forward_variables: the environment variable \"COFFERDAM_TEST_C\" is not set");
 }
 
 }  // namespace

@@ -73,6 +73,12 @@ TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
       << plain;
 }
 
+TEST(RunPython, a_fence_around_the_code_is_removed) {
+  told_runner runner;
+  told_by(runner, R"({"code":"```python\nx\n```"})");
+  EXPECT_EQ(runner.asked.source(), "\nx\n");
+}
+
 TEST(RunPython, variables_are_json_whatever_their_keys) {
   told_runner runner;
   told_by(runner, R"({"code":"x","variables":{"x":{"$python":"tuple","items":[1]},"y":[2]}})");

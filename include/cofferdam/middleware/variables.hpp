@@ -2,9 +2,12 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/printable_text.hpp>
 
 #include <concepts>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,5 +71,27 @@ class variables : public pipeable {
  private:
   command settings_;
 };
+
+/// Passes environment variables of this program to every command: `provider | forward_variables("LANG", "API_KEY")`.
+/// The values are those at the time of this call. Otherwise like `variables`.
+///
+/// Every command can read the values, and code that a model wrote can send them anywhere it can reach.
+/// \param name   the name of a variable.
+/// \param names  the names of further variables.
+/// \throws error{exec_errc::invalid_argument} if one of the variables is not set.
+template <std::convertible_to<std::string>... Names>
+variables forward_variables(const std::string& name, const Names&... names) {
+  // std::getenv is safe as long as no other thread changes environment variables.
+  const auto value_of = [](const std::string& wanted) {
+    const char* const value = std::getenv(wanted.c_str());
+    if (value == nullptr)
+      throw error(exec_errc::invalid_argument,
+                  "forward_variables: the environment variable \"" + one_line(wanted, 100) + "\" is not set");
+    return std::string(value);
+  };
+  variables forwarded(name, value_of(name));
+  (forwarded.set(names, value_of(names)), ...);
+  return forwarded;
+}
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

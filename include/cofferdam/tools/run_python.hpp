@@ -12,6 +12,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/code/unfenced.hpp>
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/tools/image_header.hpp>
@@ -35,8 +36,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// The tool that runs Python code in a runner: `tools::run_python tool(runner);`
 ///
 /// Its arguments are `code`, `timeout` in seconds, and `variables`, an object of global variables with JSON values.
-/// (Tags as in `tagged_value.hpp` are not interpreted in these values.) If the runner has contexts, there are also
-/// `context_id` and `reset`. The default context is named "default" and keeps its variables between calls.
+/// (Tags as in `tagged_value.hpp` are not interpreted in these values.) A Markdown fence around the code is removed. If
+/// the runner has contexts, there are also `context_id` and `reset`. The default context is named "default" and keeps
+/// its variables between calls.
 ///
 /// The answer has the form that `format_result` gives a command, but inside `<python_results>`. It also has the value
 /// of the last expression and the names of the new files. PNG and JPEG images that the code displays are shown to the
@@ -102,7 +104,7 @@ class run_python {
     std::string complaint = known.check(arguments, values);
     if (!complaint.empty()) co_return tool_result("Error: " + complaint, false);
     try {
-      code_request request(values.text("code"));
+      code_request request(cofferdam::detail::unfenced(values.text("code")));
       if (values.has("timeout"))
         request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
       for (const auto& each : values.object("variables")) request.variable(each.key(), python_json(each.value()));

@@ -6,6 +6,7 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/code/unfenced.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
@@ -195,7 +196,7 @@ class python_tool {
       co_return answer::failed(invocation.name() + ": context '" + one_line(context, 64) +
                                "' does not exist or has expired; call create_python_context");
     const python_contexts::use in_use(contexts, context);
-    code_request run_request(arguments.text("code"));
+    code_request run_request(cofferdam::detail::unfenced(arguments.text("code")));
     run_request.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
     const boost::json::object variables = arguments.object("variables");
     for (const auto& each : variables) run_request.variable(std::string(each.key()), each.value());
