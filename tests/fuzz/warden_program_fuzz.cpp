@@ -107,7 +107,16 @@ bytes step(input& from) {
     case 10:
     case 11: return wire::frame_writer(frame::ping, job).data(from.some(from.byte() % 70)).take();
     case 12: return wire::frame_writer(frame::kill_all, 0).take();
-    case 13: return wire::frame_writer(frame::stat, job).text("x").take();
+    case 13: {
+      constexpr frame kinds[] = {frame::stat, frame::watch, frame::watch_credit, frame::watch_end};
+      const frame kind = kinds[from.byte() % 4];
+      if (kind == frame::watch_end) return wire::frame_writer(kind, job).take();
+      if (kind == frame::watch_credit) return wire::frame_writer(kind, job).number(std::uint32_t{from.byte()}).take();
+      wire::frame_writer request(kind, job);
+      request.text("x");
+      if (kind == frame::watch) request.number(std::uint8_t{1}).number(std::uint32_t{64});
+      return request.take();
+    }
     case 14:
     case 15: {  // never a valid `spawn`, which could start any program
       const auto type = static_cast<frame>(from.byte());

@@ -65,6 +65,15 @@ void read_values(const wire::frame& received) {
   }
   try {
     wire::payload_reader from(received);
+    while (!from.empty()) {
+      const wire::change change(from);
+      require(change.kind >= wire::change_kind::created && change.kind <= wire::change_kind::ended);
+    }
+  } catch (const cofferdam::error& failure) {
+    require(failure.code() == cofferdam::exec_errc::provider_lost);
+  }
+  try {
+    wire::payload_reader from(received);
     for (std::size_t left = received.payload().size();; --left) {
       require(from.empty() == (left == 0));
       from.number<std::uint8_t>();

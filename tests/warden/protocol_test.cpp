@@ -369,6 +369,54 @@ TEST(WireProtocol, an_end_of_no_known_kind_is_refused) {
   expect_violation([&] { wire::exited(frame_of(frame::exited, exited_payload(255))); }, "unknown kind of end");
 }
 
+TEST(WireProtocol, a_change_is_read) {
+  wire_payload to;
+  to.number(std::uint8_t{4}).number(std::uint8_t{1}).number(std::int32_t{-7}).string("to").string("from");
+  to.number(std::uint8_t{7}).number(std::uint8_t{0}).number(std::int32_t{0}).string("").string("");
+  const std::string held = to.bytes();
+  const wire::frame whole = frame_of(frame::changes, held);
+  wire::payload_reader values(whole);
+  const wire::change renamed(values);
+  EXPECT_EQ(renamed.kind, wire::change_kind::renamed);
+  EXPECT_TRUE(renamed.is_directory);
+  EXPECT_EQ(renamed.number, -7);
+  EXPECT_EQ(renamed.path, "to");
+  EXPECT_EQ(renamed.from, "from");
+  const wire::change ended(values);
+  EXPECT_EQ(ended.kind, wire::change_kind::ended);
+  EXPECT_FALSE(ended.is_directory);
+  EXPECT_TRUE(values.empty());
+}
+
+TEST(WireProtocol, a_change_cut_anywhere_is_refused) {
+  wire_payload to;
+  to.number(std::uint8_t{4}).number(std::uint8_t{1}).number(std::int32_t{0}).string("to").string("from");
+  const std::string whole = to.bytes();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string held = whole.substr(0, size);
+    const wire::frame cut = frame_of(frame::changes, held);
+    expect_violation([&] {
+      wire::payload_reader values(cut);
+      const wire::change read(values);
+    });
+  }
+}
+
+TEST(WireProtocol, a_change_of_no_known_kind_is_refused) {
+  for (const unsigned kind : {0U, 8U, 255U}) {
+    wire_payload to;
+    to.number(static_cast<std::uint8_t>(kind)).number(std::uint8_t{0}).number(std::int32_t{0}).string("a").string("");
+    const std::string held = to.bytes();
+    const wire::frame one = frame_of(frame::changes, held);
+    expect_violation(
+        [&] {
+          wire::payload_reader values(one);
+          const wire::change read(values);
+        },
+        "unknown kind");
+  }
+}
+
 // ---- frame_writer and spawn_order -----------------------------------------------------------------------------------
 
 TEST(WireProtocol, a_writer_makes_the_bytes_of_the_wire) {

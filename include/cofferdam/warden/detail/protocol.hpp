@@ -268,6 +268,26 @@ class exited {
   bool left;
 };
 
+/// One change of a `changes` frame.
+class change {
+ public:
+  /// Reads the next change from a payload.
+  /// \throws error{exec_errc::provider_lost} if it is malformed.
+  explicit change(payload_reader& values)
+      : kind(static_cast<change_kind>(values.number<std::uint8_t>())),
+        is_directory(values.number<std::uint8_t>() != 0),
+        number(values.number<std::int32_t>()),
+        path(values.text()),
+        from(values.text()) {
+    if (kind < change_kind::created || kind > change_kind::ended) throw violation("a change of an unknown kind");
+  }
+  change_kind kind;
+  bool is_directory;
+  std::int32_t number;
+  std::string path;
+  std::string from;
+};
+
 /// A resource limit of a process (setrlimit(2)).
 class resource_limit {
  public:

@@ -18,7 +18,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
-inline constexpr std::uint16_t version = 3;
+inline constexpr std::uint16_t version = 4;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
 inline constexpr std::size_t max_payload = 64 * 1024;
@@ -66,6 +66,14 @@ enum class frame_type : std::uint8_t {
   remove = 0x28,          ///< string path; removes the entry and everything beneath it
   rename = 0x29,          ///< string from, string to; replaces a file or an empty directory at `to`
   set_mode = 0x2a,        ///< string path, u32 mode; fails if the path ends in a link
+  /// string path, u8 recursive, u32 credit; begins a watch of a directory, which has this request's number until
+  /// `watch_end`. The `changes` frames after the reply have the same number. The comment before max_watches explains
+  /// more.
+  watch = 0x2b,
+  /// u32 bytes of `changes` that may be sent in addition; the number is that of the watch. If the credit suffices, the
+  /// reply comes behind all changes that have happened before the request was executed.
+  watch_credit = 0x2c,
+  watch_end = 0x2d,  ///< no payload; ends the watch with this number
 
   // Frames from the warden to the host.
   hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, max_jobs
@@ -85,12 +93,28 @@ enum class frame_type : std::uint8_t {
   /// fault.
   protocol_error = 0x8a,
 
-  /// Job 0: u32 count. The process for file operations was killed, so the oldest `count` file requests get no reply.
-  /// The next request starts another process.
+  /// Job 0: u32 count. The process for file operations was killed, so the oldest `count` file requests get no reply,
+  /// and all watches have ended. The next request starts another process.
   worker_lost = 0x8b,
 
   reply = 0xa0,       ///< i32 errno (0: success), then the fields listed at the request
   reply_data = 0xa1,  ///< bytes of a file, or whole entries of a list, at most max_payload bytes; a `reply` follows
+  /// Whole changes in a watched directory, in their order. Each is: u8 kind (change_kind), u8 1 for a directory, u32
+  /// number, string path, string from. The paths are relative to the watched directory.
+  changes = 0xa2,
+};
+
+/// The kind of a change in a watched directory. Unless the comment mentions them, `number` is 0 and `from` is "".
+enum class change_kind : std::uint8_t {
+  created = 1,     ///< includes an entry that was moved into the watched directory; a file then counts as written, too
+  written = 2,     ///< the content or the size of a file has changed
+  removed = 3,     ///< includes an entry that was moved out of the watched directory
+  renamed = 4,     ///< `from` is the path before the change
+  attributes = 5,  ///< the mode, the owner or a time has changed
+  /// Changes are missing here. `number` is 0 if the kernel's queue of events has overflowed (IN_Q_OVERFLOW). Otherwise
+  /// it is the errno with which watching the directory `path` has failed; what is beneath it is then not watched.
+  lost = 6,
+  ended = 7,  ///< the last change: the watched directory itself was removed, moved or replaced; the path is ""
 };
 
 /// The fault in a frame from the host, which ends the session.
@@ -190,6 +214,24 @@ inline constexpr std::uint32_t keep_mode = 0xffffffff;  ///< the mode of the rep
 inline constexpr std::uint64_t max_read = 1024 * 1024;  ///< bytes of one `read`; a larger maximum is lowered to this
 inline constexpr std::uint64_t max_listed = 4'000'000;  ///< entries of one `list`
 inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< bytes of these entries, as sent
+
+// Watches. The process for file operations has an inotify instance for each watch. It sends `changes` only while the
+// watch has credit; one frame more than the credit may be sent, because frames contain whole changes. Without credit it
+// reads no events, so they stay in the kernel's queue. When this is full, the kernel discards events, and `lost` is
+// sent in their place.
+//
+// The two events of a rename are sent as one change. If a watch is recursive, a new directory is watched at once, and
+// the entries that were in it by then are sent as created. After `lost`, the tree is read again, so that all of its
+// directories are watched; nothing is sent as created for that. Symbolic links are not followed, except in the path of
+// the request. Directories that may not be read are not watched. A file that is written by a file operation is sent as
+// created and written; its temporary name is not sent.
+//
+// Errors of `watch`: ENOTDIR for a path that is no directory. EMFILE: the limit of inotify instances of the user.
+// ENOSPC: the limit of inotify watches of the user. EUSERS: more than max_watches. EFBIG: more than
+// max_watched_directories. EBUSY: the number is that of another watch. watch_credit and watch_end of an unknown watch
+// give EBADF.
+inline constexpr std::uint32_t max_watches = 64;
+inline constexpr std::uint32_t max_watched_directories = 16 * 1024;  ///< of all watches
 
 /// The size of the fixed part of an entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64
 /// size, i64 mtime_s, u32 mtime_ns, u32 uid, u32 gid. The string target follows: the target of a symbolic link, "" for

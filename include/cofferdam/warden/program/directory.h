@@ -58,6 +58,8 @@ class read_directory {
     }
   }
   const char* current() const { return reinterpret_cast<const char*>(data_ + at_ + name_offset); }
+  /// Returns the type of the current name (DT_DIR and others); 0 if the file system does not store it.
+  u8 type() const { return load<u8>(18); }
   /// Returns the directory's position after the current name, for lseek(2).
   i64 position() const { return load<i64>(8); }
   void advance() { at_ += load<u16>(16); }

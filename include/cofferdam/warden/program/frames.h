@@ -122,7 +122,7 @@ void warden::take_frame(frame_type type, u32 id, const u8* payload, size_t size)
     return;
   }
   if (type == frame_type::release) return release_kept();
-  if (number >= 0x20 && number <= 0x2a) return relay_to_worker(type, id, payload, size);
+  if (number >= 0x20 && number <= 0x2d) return relay_to_worker(type, id, payload, size);
   job* one = find(id);  // null if the job has ended; its report is then on its way to the host
   switch (type) {
     case frame_type::input:
