@@ -45,6 +45,7 @@ REQUIRED = [
     ("rename", "string from", "Renames an entry, as `file_system` describes."),
     ("put_files", "file_source", "Writes a sequence of files, as `file_system` describes."),
     ("get_files", "file_request", "Reads files, as `file_system` describes."),
+    ("watch", "watch_options", "Watches a directory, as `file_system` describes."),
     ("chat", "chat_request", "Sends a request to the model and returns the answer, as `chat_model` describes."),
     ("name", "", "Returns the name, as the concept `tool` describes."),
     ("description", "", "Returns the description, as the concept `tool` describes."),

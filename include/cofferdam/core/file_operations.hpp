@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
@@ -157,6 +158,18 @@ template <code_exec_environment E>
 awaitable<std::unique_ptr<file_source>> get_files(E& environment, std::vector<file_request> requests) {
   return detail::with_files_of(environment,
                                [requests = std::move(requests)](auto& files) { return files.get_files(requests); });
+}
+
+/// Watches a directory. `file_system::watch` describes the watch, the options and the errors. If the environment has no
+/// `files()`, the watch lists the directory by commands.
+/// \param environment  the caller keeps it alive until the awaitable completes; without `files()`, also as long as the
+///                     watch exists.
+/// \param path  the directory; "." is the whole workspace.
+/// \param options  the depth, and the interval of listings.
+template <code_exec_environment E>
+awaitable<directory_watch> watch_directory(E& environment, std::string path, watch_options options = watch_options()) {
+  const file_system files = detail::files_of(environment);
+  return files.watch(std::move(path), options);
 }
 
 /// Reads a text file. The function does not check that the text is valid UTF-8.

@@ -5,9 +5,11 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/listed_watch.hpp>
 
 #include <concepts>
 #include <memory>
@@ -46,6 +48,12 @@ class file_system {
     virtual awaitable<void> rename(std::string from, std::string to) = 0;
     virtual awaitable<transfer_result> put_files(file_source& source) = 0;
     virtual awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) = 0;
+    /// Returns an empty watch if these files cannot be watched. `file_system` then compares listings.
+    virtual awaitable<directory_watch> watch(std::string path, watch_options options) {
+      static_cast<void>(path);
+      static_cast<void>(options);
+      co_return directory_watch();
+    }
   };
 
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
@@ -96,7 +104,35 @@ class file_system {
     return get().get_files(std::move(requests));
   }
 
+  /// Watches a directory. Changes are reported from the moment on at which the awaitable completes.
+  ///
+  ///     directory_watch watch = co_await environment.files().watch("src", watch_options().recursive());
+  ///     std::vector<file_change> changes = co_await watch.next();
+  ///
+  /// Environments with a warden (the helper program in a sandbox) use inotify, with at most 64 watches and 16,384
+  /// watched directories for each environment. Others list the directory at an interval (`directory_watch::lists`).
+  /// \param path  the directory; "." is the whole workspace. Symbolic links in it are followed within the workspace.
+  /// \param options  the depth, and the interval of listings.
+  /// \throws error{exec_errc::not_found} or error{exec_errc::not_a_directory} if `path` is not a directory.
+  /// \throws error{exec_errc::too_large} if a limit of the environment or of the kernel is exceeded. The message
+  ///     contains the name of the kernel's setting.
+  /// \par Cancellation  ends the watch.
+  awaitable<directory_watch> watch(std::string path, watch_options options = watch_options()) const {
+    get();
+    return begin_watch(files_, std::move(path), options);
+  }
+
  private:
+  static awaitable<directory_watch> begin_watch(std::shared_ptr<implementation> files, std::string path,
+                                                watch_options options) {
+    directory_watch begun = co_await files->watch(path, options);
+    if (!begun) {
+      file_system listed(std::move(files));
+      begun = co_await detail::listed_watch<file_system>::begin(std::move(listed), std::move(path), options);
+    }
+    co_return begun;
+  }
+
   implementation& get() const {
     if (!files_)
       throw error(exec_errc::environment_closed,
@@ -147,6 +183,10 @@ class file_system_adaptor : public Base {
   }
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
     return derived().call([requests = std::move(requests)](auto& files) { return files.get_files(requests); });
+  }
+  awaitable<directory_watch> watch(std::string path, watch_options options) override {
+    return derived().call(
+        [path = std::move(path), options](auto& files) { return detail::watch_if_possible(files, path, options); });
   }
 
  protected:

@@ -5,8 +5,10 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
@@ -205,9 +207,27 @@ class basic_workspace_files {
     co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
   }
 
+  /// Sets the object that watches directories for this one. Without it, `watch` returns an empty watch.
+  /// \param files  the same files, for example as a warden (the helper program in a sandbox) reaches them; null: none.
+  void watch_by(std::shared_ptr<file_system::implementation> files) noexcept { watcher_ = std::move(files); }
+
+  /// Watches a directory through the object of `watch_by`, as `file_system::watch` describes.
+  /// \param path  the directory; "." is the whole workspace.
+  /// \param options  the depth of the watch.
+  /// \return  an empty watch if there is no such object.
+  awaitable<directory_watch> watch(std::string path, watch_options options) {
+    const std::string clean = beneath(path);
+    directory_watch begun;
+    if (watcher_) begun = co_await watcher_->watch(clean, options);
+    is_watched_ = is_watched_ || begun;
+    co_return begun;
+  }
+
  private:
   detail::atomic_file create(const std::string& path) const {
-    return staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
+    detail::atomic_file file = staging_ ? root_->create_file(path, *staging_) : root_->create_file(path);
+    if (is_watched_) file.rename_always();
+    return file;
   }
 
   awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
@@ -232,6 +252,8 @@ class basic_workspace_files {
   std::shared_ptr<const directory> root_;
   std::string path_;
   std::optional<directory> staging_;
+  std::shared_ptr<file_system::implementation> watcher_;
+  bool is_watched_ = false;  // true from the first watch on
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

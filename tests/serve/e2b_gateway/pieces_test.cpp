@@ -217,7 +217,7 @@ TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
 
 // ---- watching ----
 
-std::string events_of(directory_watch& watch, const std::vector<directory_entry>& listed) {
+std::string events_of(e2b_gateway::detail::directory_watch& watch, const std::vector<directory_entry>& listed) {
   std::string text;
   for (const file_event& event : watch.look(listed))
     text += std::string(event.type()).substr(11) + " " + event.name() + (event.now() != nullptr ? "+ " : " ");
@@ -225,7 +225,7 @@ std::string events_of(directory_watch& watch, const std::vector<directory_entry>
 }
 
 TEST(GatewayWatch, tells_what_has_changed) {
-  directory_watch watch("d", true, true);
+  e2b_gateway::detail::directory_watch watch("d", true, true);
   const directory_entry a("a", file_type::regular, 1, 0644);
   EXPECT_EQ(events_of(watch, {a}), "");
   EXPECT_EQ(events_of(watch, {a}), "");

@@ -70,9 +70,11 @@ class basic_local_place {
     wanted.landlock = settings->landlock;
     wanted.tracing = settings->tracing;
     auto folders = std::make_shared<host_folders>("local", settings->temporary_base, settings->workspace);
+    wanted.root = folders->workspace().native();  // for watches; this program does all other file operations itself
     try {
       local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
                                                               settings->warden, folders->folder());
+      folders->files().watch_by(commands.files());
       co_return std::make_shared<host_state<basic_local_place>>(executor, basic_local_place(settings->paths), folders,
                                                                 std::move(commands), std::move(shell));
     } catch (...) {

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/homed_source.hpp>
+#include <cofferdam/detail/core/listed_watch.hpp>
 #include <cofferdam/version.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -41,6 +44,13 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
     const std::shared_ptr<State> state = get();
     return get_on(state->home(), [state, requests = std::move(requests)] {
       return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
+    });
+  }
+
+  awaitable<directory_watch> watch(std::string path, watch_options options) override {
+    const std::shared_ptr<State> state = get();
+    return watch_on(state->home(), [state, path = std::move(path), options] {
+      return State::with_files(state, [path, options](auto& files) { return watch_if_possible(files, path, options); });
     });
   }
 

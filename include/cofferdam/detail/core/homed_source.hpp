@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
@@ -12,10 +13,12 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -91,6 +94,38 @@ awaitable<std::unique_ptr<file_source>> get_on(home_strand home, Get get) {
   std::unique_ptr<file_source> inner = co_await home.run(std::move(get));
   std::unique_ptr<file_source> homed = std::make_unique<homed_source>(std::move(home), std::move(inner));
   co_return homed;
+}
+
+template <class = void>
+class basic_homed_watch;
+using homed_watch = basic_homed_watch<>;
+
+/// A watch that works on the environment's strand. It can be used and destroyed on any executor.
+template <class Unused>
+class basic_homed_watch final : public directory_watch::implementation {
+ public:
+  basic_homed_watch(home_strand home, directory_watch inner) : home_(std::move(home)), inner_(std::move(inner)) {}
+  ~basic_homed_watch() override {
+    home_.run_soon([inner = std::move(inner_)]() mutable { inner = directory_watch(); });
+  }
+  awaitable<std::vector<file_change>> next(std::optional<std::chrono::milliseconds> limit) override {
+    return home_.run([this, limit] { return limit ? inner_.next(*limit) : inner_.next(); });
+  }
+  bool lists() const noexcept override { return inner_.lists(); }
+
+ private:
+  home_strand home_;
+  directory_watch inner_;
+};
+
+/// Begins a watch on a strand, and returns it as a watch that can be used on any executor; empty if the files cannot be
+/// watched.
+/// \param begin  a callable that returns the coroutine that begins the watch.
+template <class Begin>
+awaitable<directory_watch> watch_on(home_strand home, Begin begin) {
+  directory_watch inner = co_await home.run(std::move(begin));
+  if (!inner) co_return inner;
+  co_return directory_watch(std::make_unique<homed_watch>(std::move(home), std::move(inner)));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -80,6 +80,10 @@ class atomic_file {
 
   const std::string& path() const noexcept { return path_; }
 
+  /// Makes `commit` rename a new file, too, instead of linking it to its name. A watch of the directory can then tell a
+  /// complete file from an empty one.
+  void rename_always() noexcept { replaces_ = true; }
+
   /// Appends bytes to the file.
   /// \throws error{exec_errc::io_error} with ENOSPC as its `cause()` if the disk is full; error{exec_errc::too_large}
   ///     if a limit on file sizes is exceeded.

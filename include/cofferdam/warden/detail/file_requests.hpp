@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -34,6 +35,20 @@ class reply_data_sink {
   reply_data_sink(const reply_data_sink&) = default;
   reply_data_sink& operator=(const reply_data_sink&) = default;
   ~reply_data_sink() = default;
+};
+
+/// An object that receives the `changes` frames of a watched directory.
+class change_sink {
+ public:
+  virtual void take(const wire::frame& arrived) = 0;
+  /// Called when the watch has ended without its owner's will.
+  virtual void lose(const error& reason) = 0;
+
+ protected:
+  change_sink() = default;
+  change_sink(const change_sink&) = default;
+  change_sink& operator=(const change_sink&) = default;
+  ~change_sink() = default;
 };
 
 /// The reply to a file request: the kernel's error number (0 for success), the fields of the reply, and the data that
@@ -77,13 +92,26 @@ class basic_file_requests {
   static constexpr std::uint32_t first_number = 0x80000000;  ///< smaller numbers are for commands
 
   /// Returns a new number, for one request or for all requests that write one file.
-  std::uint32_t number() noexcept { return next_ = (next_ + 1) | first_number; }
+  std::uint32_t number() noexcept {
+    do next_ = (next_ + 1) | first_number;
+    while (watches_.contains(next_));
+    return next_;
+  }
+
+  const asio::any_io_executor& executor() const noexcept { return executor_; }
+
+  /// Delivers the changes of the watch with this number from now on.
+  void add_watch(std::uint32_t number, std::shared_ptr<change_sink> changes) {
+    watches_.emplace(number, std::move(changes));
+  }
+  /// Ignores the changes of a watch from now on.
+  void end_watch(std::uint32_t number) noexcept { watches_.erase(number); }
 
   /// Returns the semaphore that limits the number of unfinished files.
   async_semaphore& files() noexcept { return files_; }
 
-  /// Returns true if no request is waiting for its reply.
-  bool empty() const noexcept { return sent_.empty(); }
+  /// Returns true if no request is waiting for its reply, and nothing is watched.
+  bool empty() const noexcept { return sent_.empty() && watches_.empty(); }
 
   /// Waits until the warden has room for the request (see `wire::file_window`), and sends it. Does not wait for the
   /// reply.
@@ -140,6 +168,12 @@ class basic_file_requests {
         sent_.front()->answer.number = ECONNRESET;
         end_first();
       }
+      lose_watches(error(exec_errc::io_error, "watch: the process for file operations was killed; watch again"));
+      return true;
+    }
+    if (frame.type() == wire::frame_type::changes) {
+      const auto found = watches_.find(frame.job());  // the changes of a watch that has just ended are ignored
+      if (found != watches_.end()) std::shared_ptr(found->second)->take(frame);
       return true;
     }
     if (frame.type() != wire::frame_type::reply && frame.type() != wire::frame_type::reply_data) return false;
@@ -172,12 +206,17 @@ class basic_file_requests {
     window_.fail(reason);
     files_.fail(reason);
     for (const std::shared_ptr<sent>& request : sent_) request->came.notify();
+    lose_watches(reason);
   }
 
  private:
   /// The part of `wire::file_window`, in bytes, that is kept free for requests that must not wait: requests to discard
   /// a file.
   static constexpr std::size_t reserve = 16 * 1024;
+
+  void lose_watches(const error& reason) {
+    for (const auto& [number, changes] : watches_) changes->lose(reason);
+  }
 
   std::shared_ptr<sent> enqueue(frame_sink& sink, std::uint32_t number, bytes frame, bool is_counted) {
     auto request = std::make_shared<sent>(executor_, number, is_counted ? frame.size() : 0);
@@ -203,6 +242,7 @@ class basic_file_requests {
   std::uint32_t next_ = first_number;
   std::optional<error> lost_;
   std::deque<std::shared_ptr<sent>> sent_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<change_sink>> watches_;
   async_semaphore window_;
   async_semaphore files_;
 };

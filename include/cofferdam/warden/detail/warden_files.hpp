@@ -5,6 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/transfer_result.hpp>
@@ -16,6 +17,7 @@
 #include <cofferdam/warden/detail/file_requests.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
+#include <cofferdam/warden/detail/warden_watch.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
@@ -112,6 +114,10 @@ class basic_warden_files {
   }
 
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) const;
+
+  awaitable<directory_watch> watch(std::string path, watch_options options) {
+    return warden_watch::begin(sink_, requests_, beneath(path), options.is_recursive());
+  }
 
  private:
   static constexpr std::uint8_t no_byte = 0;

@@ -7,6 +7,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
@@ -56,6 +57,12 @@ class routed_files {
   }
   awaitable<std::string> directory_path(std::string path) {
     return near_ ? near_->directory_path(std::move(path)) : far_.directory_path(std::move(path));
+  }
+
+  awaitable<directory_watch> watch(std::string path, watch_options options) {
+    directory_watch begun;
+    if (near_) begun = co_await near_->watch(std::move(path), options);
+    co_return begun;
   }
 
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
