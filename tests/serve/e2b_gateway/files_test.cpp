@@ -285,6 +285,31 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
       e2b_gateway::options().watchers(2).watch_interval(10ms));
 }
 
+TEST(E2bFilesystem, every_event_of_a_command_reaches_a_watcher) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name box = co_await client.create();
+    co_await client.call(box, "filesystem.Filesystem/MakeDir", R"({"path":"w"})");
+    http_response created = co_await client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":"w"})");
+    const std::string id = text_at(json_of(created.text()), "watcherId");
+    gateway_stream done =
+        co_await client.run(box, "cd w; for i in $(seq 300); do : > f$i; mv f$i g$i; chmod 600 g$i; rm g$i; done");
+    co_await done.finish();
+    http_response events =
+        co_await client.call(box, "filesystem.Filesystem/GetWatcherEvents", R"({"watcherId":")" + id + "\"}");
+    std::string expected;
+    for (int i = 1; i <= 300; ++i) {
+      const std::string number = std::to_string(i);
+      for (const char* const event : {"CREATE f", "RENAME f", "CREATE g", "CHMOD g", "REMOVE g"})
+        expected += event + number + " ";
+    }
+    std::string seen;
+    const boost::json::value answer = json_of(events.text());
+    for (const boost::json::value& event : answer.at("events").as_array())
+      seen += text_at(event, "type").substr(11) + " " + text_at(event, "name") + " ";
+    EXPECT_EQ(seen, expected);
+  });
+}
+
 TEST(E2bFiles, a_page_that_a_guest_has_written_is_not_shown_by_a_browser) {
   run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     const gateway_sandbox_name one = co_await client.create();

@@ -217,25 +217,16 @@ TEST(GatewayPaths, an_entry_is_told_as_by_the_real_one) {
 
 // ---- watching ----
 
-std::string events_of(e2b_gateway::detail::directory_watch& watch, const std::vector<directory_entry>& listed) {
+TEST(GatewayWatch, changes_become_the_events_of_envd) {
   std::string text;
-  for (const file_event& event : watch.look(listed))
-    text += std::string(event.type()).substr(11) + " " + event.name() + (event.now() != nullptr ? "+ " : " ");
-  return text;
-}
-
-TEST(GatewayWatch, tells_what_has_changed) {
-  e2b_gateway::detail::directory_watch watch("d", true, true);
-  const directory_entry a("a", file_type::regular, 1, 0644);
-  EXPECT_EQ(events_of(watch, {a}), "");
-  EXPECT_EQ(events_of(watch, {a}), "");
-  const directory_entry longer("a", file_type::regular, 2, 0755);
-  const directory_entry b("s/b", file_type::regular, 0, 0644);
-  EXPECT_EQ(events_of(watch, {longer, directory_entry("s", file_type::directory, 0, 0755), b}),
-            "WRITE a+ CHMOD a+ CREATE s+ CREATE s/b+ WRITE s/b+ ");
-  EXPECT_EQ(events_of(watch, {directory_entry("a", file_type::directory, 0, 0755)}),
-            "REMOVE s REMOVE s/b REMOVE a CREATE a+ ");
-  EXPECT_EQ(events_of(watch, {}), "REMOVE a ");
+  for (const file_event& event :
+       events_of({file_change(change_kind::created, "s", true), file_change(change_kind::written, "s/a", false),
+                  file_change(change_kind::renamed, "b", false, "s/a"),
+                  file_change(change_kind::attributes, "b", false), file_change(change_kind::removed, "b", false)}))
+    text += std::string(event.type()) + " " + event.name() + "; ";
+  EXPECT_EQ(text,
+            "EVENT_TYPE_CREATE s; EVENT_TYPE_WRITE s/a; EVENT_TYPE_RENAME s/a; EVENT_TYPE_CREATE b; "
+            "EVENT_TYPE_CHMOD b; EVENT_TYPE_REMOVE b; ");
 }
 
 // ---- multipart/form-data ----

@@ -197,7 +197,8 @@ class options {
     max_lifetime_ = lifetime;
     return *this;
   }
-  /// Sets the interval at which a watched directory is listed. From 10 ms to one hour; default: 250 ms.
+  /// Sets the interval at which a watched directory is listed if the environment cannot watch it (see
+  /// `directory_watch::lists`). From 10 ms to one hour; default: 250 ms.
   options& watch_interval(std::chrono::milliseconds time) {
     if (time < std::chrono::milliseconds(10) || time > std::chrono::hours(1))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the watch interval must be from 10 ms to an hour");

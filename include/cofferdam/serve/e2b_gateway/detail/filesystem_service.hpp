@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
@@ -12,22 +13,20 @@
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
-
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -67,11 +66,12 @@ class filesystem_service {
   }
 
  private:
+  using milliseconds = std::chrono::milliseconds;
+
   guest_files& files() noexcept { return files_; }
 
   static constexpr std::size_t max_listed = 20'000;
   static constexpr std::size_t max_listed_bytes = std::size_t{16} * 1024 * 1024;
-  static constexpr std::size_t max_watched = 10'000;
 
   message_fields fields() const noexcept { return message_fields(rpc_.message()); }
   std::string text_of(std::string_view name) const { return fields().text(name).value_or(std::string()); }
@@ -192,7 +192,7 @@ class filesystem_service {
     sandbox_.metadata().removed(path);
   }
 
-  // ---- watching directories, by polling ----
+  // ---- watching directories ----
   class watching {
    public:
     watching(served_sandbox& sandbox, std::size_t max_watchers) : sandbox_(sandbox) {
@@ -209,29 +209,30 @@ class filesystem_service {
     served_sandbox& sandbox_;
   };
 
-  awaitable<std::shared_ptr<directory_watch>> begin_watch() {
+  awaitable<std::shared_ptr<served_watch>> begin_watch() {
     const std::string path = inside(text_of("path"));
     const std::optional<directory_entry> found = co_await look(path);
     check_directory(found, path, "path ", "path is not a directory: ");
-    const bool is_recursive = fields().boolean("recursive").value_or(false);
+    const watch_options options = watch_options()
+                                      .recursive(fields().boolean("recursive").value_or(false))
+                                      .interval(rpc_.core()->options().watch_interval());
     const bool with_entries =
         fields().boolean("includeEntry").value_or(fields().boolean("include_entry").value_or(false));
-    const auto created = std::make_shared<directory_watch>(path, is_recursive, with_entries);
     rpc_.forget();
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    const std::vector<directory_entry> entries = co_await watched(*created);
     if (with_entries) co_await served_sandbox::learn_names(sandbox_, *found);
-    created->look(entries);
-    co_return created;
-  }
-
-  awaitable<std::vector<directory_entry>> watched(const directory_watch& watch) {
-    list_options options = list_options().entries(max_watched);
-    if (!watch.is_recursive()) options.depth(1);
-    std::string sentence =
-        "the directory has more than " + std::to_string(max_watched) + " entries below it, too many to watch";
-    return listed(watch.path(), options, std::move(sentence));
+    std::optional<error> failure;
+    std::shared_ptr<served_watch> begun;
+    try {
+      directory_watch watch = co_await sandbox_.environment().files().watch(path, options);
+      begun = std::make_shared<served_watch>(path, with_entries, std::move(watch));
+    } catch (const error& reason) {
+      if (reason.code() != exec_errc::too_large) throw;
+      failure = reason;
+    }
+    if (failure) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, failure->what());
+    co_return begun;
   }
 
   /// Lists a directory.
@@ -250,55 +251,85 @@ class filesystem_service {
     co_return entries;
   }
 
-  boost::json::object event_object(const directory_watch& watch, const file_event& event) const {
-    boost::json::object object;
-    object["name"] = valid_json_text(event.name());
-    object["type"] = event.type();
-    if (watch.with_entries() && event.now() != nullptr)
-      object["entry"] = sandbox_.describe(*event.now(), cofferdam::detail::joined_path(watch.path(), event.name()));
-    return object;
+  /// Returns the events of a watch as JSON. The entries are those that exist now.
+  awaitable<std::vector<boost::json::object>> event_objects(std::shared_ptr<served_watch> watch,
+                                                            std::vector<file_event> events) {
+    std::vector<boost::json::object> objects;
+    objects.reserve(events.size());
+    std::map<std::string, std::optional<directory_entry>, std::less<>> entries;
+    for (const file_event& event : events) {
+      boost::json::object object;
+      object["name"] = valid_json_text(event.name());
+      const std::string_view type = event.type();
+      object["type"] = type;
+      const bool has_entry = watch->with_entries() && type != "EVENT_TYPE_REMOVE" && type != "EVENT_TYPE_RENAME";
+      if (has_entry) {
+        const std::string path = cofferdam::detail::joined_path(watch->path(), event.name());
+        auto known = entries.find(path);
+        if (known == entries.end()) {
+          std::optional<directory_entry> found = co_await look(path);
+          known = entries.emplace(path, std::move(found)).first;
+        }
+        if (known->second) object["entry"] = sandbox_.describe(*known->second, path);
+      }
+      objects.push_back(std::move(object));
+    }
+    co_return objects;
   }
 
-  /// Returns the changes since the last call. If the directory is gone, all its entries count as removed.
-  awaitable<std::vector<file_event>> changes(std::shared_ptr<directory_watch> watch) {
-    co_await sandbox_.looks().acquire(1, "watch");
-    const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
-    std::vector<directory_entry> entries;
+  /// Returns the events of a watch so far. If there are none, waits for some, at most for `limit`.
+  awaitable<std::vector<boost::json::object>> changes(std::shared_ptr<served_watch> watch, milliseconds limit) {
+    // A watch that lists waits here, without a permit.
+    const milliseconds wait = watch->lists() ? milliseconds(0) : limit;
+    if (watch->lists() && limit.count() > 0)
+      co_await served_watch::pause(std::min(limit, rpc_.core()->options().watch_interval()));
+    std::vector<file_event> events;
+    std::optional<error> failure;
     try {
-      entries = co_await watched(*watch);
-    } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+      if (wait.count() == 0) {
+        co_await sandbox_.looks().acquire(1, "watch");
+        const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
+        events = co_await watch->next(wait);
+      } else {
+        events = co_await watch->next(wait);
+      }
+    } catch (const error& reason) {
+      if (reason.code() != exec_errc::too_large) throw;
+      failure = reason;
     }
-    co_return watch->look(entries);
+    if (failure)
+      throw rpc_failure(cofferdam::detail::connect_code::internal, std::string("watcher error: ") + failure->what());
+    std::vector<boost::json::object> objects = co_await event_objects(std::move(watch), std::move(events));
+    co_return objects;
   }
 
   awaitable<void> watch() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<directory_watch> watch = co_await begin_watch();
+    const std::shared_ptr<served_watch> watch = co_await begin_watch();
     http_call& call = rpc_.call();
     co_await rpc_.begin_stream();
     const std::string begun = cofferdam::detail::connect_message(R"({"start":{}})");
     co_await call.write(begun);
     const std::string alive = cofferdam::detail::connect_message(R"({"keepalive":{}})");
-    asio::steady_timer timer(sandbox_.executor());
     steady_clock::time_point ping = steady_clock::now() + rpc_.keepalive();
     for (;;) {
-      timer.expires_after(rpc_.core()->options().watch_interval());
-      std::error_code woken;
-      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      const steady_clock::time_point until = rpc_.due() ? std::min(ping, *rpc_.due()) : ping;
+      const auto wait = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+      // A watch of a directory that has ended does not report the end of the sandbox.
+      std::vector<boost::json::object> events =
+          co_await changes(watch, std::clamp(wait, milliseconds(1), milliseconds(1000)));
       if (sandbox_.now() == served_sandbox::state::ended)
         throw error(exec_errc::environment_closed, "the sandbox has ended");
-      if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
-        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
-        co_return;
-      }
-      const std::vector<file_event> events = co_await changes(watch);
-      for (const file_event& event : events) {
+      for (boost::json::object& event : events) {
         boost::json::object object;
-        object["filesystem"] = event_object(*watch, event);
+        object["filesystem"] = std::move(event);
         const std::string text = cofferdam::detail::connect_message(boost::json::serialize(object));
         co_await call.write(text);
         ping = steady_clock::now() + rpc_.keepalive();
+      }
+      if (rpc_.due() && steady_clock::now() >= *rpc_.due()) {
+        co_await rpc_.end_stream(cofferdam::detail::connect_code::deadline_exceeded, "context deadline exceeded");
+        co_return;
       }
       if (steady_clock::now() >= ping) {
         co_await call.write(alive);
@@ -309,7 +340,7 @@ class filesystem_service {
 
   awaitable<boost::json::object> create_watcher() {
     const watching mine(sandbox_, rpc_.core()->options().watchers());
-    const std::shared_ptr<directory_watch> created = co_await begin_watch();
+    const std::shared_ptr<served_watch> created = co_await begin_watch();
     const std::string id = "w" + cofferdam::detail::random_characters(20, "abcdefghijklmnopqrstuvwxyz0123456789");
     if (sandbox_.now() != served_sandbox::state::ended) sandbox_.watchers().emplace(id, created);
     boost::json::object answer;
@@ -321,11 +352,11 @@ class filesystem_service {
     const std::string id = watcher_id();
     const auto found = sandbox_.watchers().find(id);
     if (found == sandbox_.watchers().end()) throw no_watcher(id);
-    const std::shared_ptr<directory_watch> watch = found->second;
+    const std::shared_ptr<served_watch> watch = found->second;
     co_await rpc_.take_listing();
-    const std::vector<file_event> happened = co_await changes(watch);
+    std::vector<boost::json::object> happened = co_await changes(watch, milliseconds(0));
     boost::json::array events;
-    for (const file_event& event : happened) events.push_back(event_object(*watch, event));
+    for (boost::json::object& event : happened) events.push_back(std::move(event));
     boost::json::object answer;
     if (!events.empty()) answer["events"] = std::move(events);
     co_return answer;

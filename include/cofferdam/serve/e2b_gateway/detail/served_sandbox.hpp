@@ -236,13 +236,14 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// False after the environment has refused to keep background processes.
   bool keeps_background = true;
 
-  std::map<std::string, std::shared_ptr<directory_watch>, std::less<>>& watchers() noexcept { return watchers_; }
+  std::map<std::string, std::shared_ptr<served_watch>, std::less<>>& watchers() noexcept { return watchers_; }
   /// The number of bytes of input that processes have not read yet.
   std::size_t waiting_input = 0;
   /// Returns the semaphore for long replies. A long reply holds a permit until it is sent. So a client that does not
   /// read delays only its own sandbox.
   cofferdam::detail::async_semaphore& listings() noexcept { return listings_; }
-  /// Returns the semaphore for reading a whole directory tree for a watch. No permit is held while a client is awaited.
+  /// Returns the semaphore for reading a whole directory tree for a watch, and for the events of a watcher. No permit
+  /// is held while a client or an event is awaited.
   cofferdam::detail::async_semaphore& looks() noexcept { return looks_; }
 
   /// The number of streams that watch directories.
@@ -391,7 +392,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   cofferdam::detail::async_event sweep_;
   std::map<std::uint32_t, std::shared_ptr<served_process>> processes_;
   std::deque<std::pair<steady_clock::time_point, std::shared_ptr<served_process>>> ended_;
-  std::map<std::string, std::shared_ptr<directory_watch>, std::less<>> watchers_;
+  std::map<std::string, std::shared_ptr<served_watch>, std::less<>> watchers_;
   std::map<std::uint16_t, std::unique_ptr<e2b_gateway::port_service>> services_;
   std::size_t serving_ = 0;
   std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();

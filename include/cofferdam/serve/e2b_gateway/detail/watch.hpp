@@ -2,86 +2,100 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/core/directory_entry.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/directory_watch.hpp>
+#include <cofferdam/core/error.hpp>
 
-#include <cstddef>
-#include <map>
+#include <asio/any_io_executor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
 #include <string>
-#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
-/// A change in a watched directory.
+/// An event in a watched directory, as clients get it.
 class file_event {
  public:
-  file_event(const char* type, std::string name, const directory_entry* now)
-      : type_(type), name_(std::move(name)), has_entry_(now != nullptr) {
-    if (now != nullptr) now_ = *now;
-  }
+  file_event(const char* type, std::string name) : type_(type), name_(std::move(name)) {}
   const char* type() const noexcept { return type_; }
   /// Returns the path of the changed entry, relative to the watched directory.
   const std::string& name() const noexcept { return name_; }
-  /// Returns the entry after the change; null if it was removed.
-  const directory_entry* now() const noexcept { return has_entry_ ? &now_ : nullptr; }
 
  private:
   const char* type_;
   std::string name_;
-  directory_entry now_;
-  bool has_entry_;
 };
 
-/// A watched directory. Its changes are found by comparing two listings. A moved file counts as removed and created. If
-/// a file was rewritten and its size and mode are the same as before, the change is not detected.
-class directory_watch {
+/// Converts changes to the events of envd, E2B's daemon in a sandbox. A rename is two events.
+/// \par Source  envd's filesystem.proto and its observed events (specs/e2b.md, section 5).
+inline std::vector<file_event> events_of(const std::vector<file_change>& changes) {
+  std::vector<file_event> events;
+  events.reserve(changes.size());
+  for (const file_change& change : changes) {
+    switch (change.kind()) {
+      case change_kind::created: events.emplace_back("EVENT_TYPE_CREATE", change.path()); break;
+      case change_kind::written: events.emplace_back("EVENT_TYPE_WRITE", change.path()); break;
+      case change_kind::removed: events.emplace_back("EVENT_TYPE_REMOVE", change.path()); break;
+      case change_kind::attributes: events.emplace_back("EVENT_TYPE_CHMOD", change.path()); break;
+      case change_kind::renamed:
+        events.emplace_back("EVENT_TYPE_RENAME", change.from());
+        events.emplace_back("EVENT_TYPE_CREATE", change.path());
+        break;
+    }
+  }
+  return events;
+}
+
+/// A watch of a directory for a client. One call at a time is allowed.
+class served_watch {
  public:
-  directory_watch(std::string path, bool is_recursive, bool with_entries)
-      : path_(std::move(path)), is_recursive_(is_recursive), with_entries_(with_entries) {}
+  served_watch(std::string path, bool with_entries, directory_watch watch)
+      : path_(std::move(path)), with_entries_(with_entries), watch_(std::move(watch)) {}
 
   /// Returns the path of the directory in the workspace.
   const std::string& path() const noexcept { return path_; }
-  bool is_recursive() const noexcept { return is_recursive_; }
   bool with_entries() const noexcept { return with_entries_; }
+  bool lists() const noexcept { return watch_.lists(); }
 
-  /// Compares a listing with the listing of the previous call.
-  /// \param listed  the entries that exist now, at most as deep as the directory is watched.
-  /// \return        the changes since the previous call; nothing at the first call.
-  std::vector<file_event> look(const std::vector<directory_entry>& listed) {
-    std::map<std::string, directory_entry, std::less<>> now;
-    for (const directory_entry& entry : listed) now.emplace(entry.path(), entry);
+  /// Returns the events so far. If there are none, waits for some.
+  /// \param limit  the maximum time to wait; 0 to return at once.
+  /// \return  empty if there are none within the time. After the end of the directory there are none.
+  /// \throws error{exec_errc::too_large} if events were lost.
+  awaitable<std::vector<file_event>> next(std::chrono::milliseconds limit) {
     std::vector<file_event> events;
-    if (has_looked_) {
-      for (const auto& [name, old] : known_)
-        if (!now.contains(name)) events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      for (const auto& [name, entry] : now) compare(name, entry, events);
+    if (!has_ended_) {
+      try {
+        const std::vector<file_change> changes = co_await watch_.next(limit);
+        events = events_of(changes);
+        co_return events;
+      } catch (const error& failure) {
+        if (failure.code() != exec_errc::not_found) throw;
+        has_ended_ = true;
+      }
     }
-    known_ = std::move(now);
-    has_looked_ = true;
-    return events;
+    if (limit.count() > 0) co_await pause(limit);
+    co_return events;
+  }
+
+  static awaitable<void> pause(std::chrono::milliseconds time) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::steady_timer timer(executor, time);
+    std::error_code woken;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
 
  private:
-  void compare(const std::string& name, const directory_entry& entry, std::vector<file_event>& events) const {
-    const auto old = known_.find(name);
-    if (old == known_.end()) {
-      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
-      if (entry.is_regular()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
-    } else if (old->second.type() != entry.type()) {
-      events.emplace_back("EVENT_TYPE_REMOVE", name, nullptr);
-      events.emplace_back("EVENT_TYPE_CREATE", name, &entry);
-    } else {
-      if (old->second.size() != entry.size()) events.emplace_back("EVENT_TYPE_WRITE", name, &entry);
-      if (old->second.mode() != entry.mode()) events.emplace_back("EVENT_TYPE_CHMOD", name, &entry);
-    }
-  }
-
   std::string path_;
-  bool is_recursive_;
   bool with_entries_;
-  bool has_looked_ = false;
-  std::map<std::string, directory_entry, std::less<>> known_;
+  directory_watch watch_;
+  bool has_ended_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail
