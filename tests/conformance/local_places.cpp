@@ -71,7 +71,7 @@ std::vector<place> local_places() {
   // need more are left out.
   places.push_back({"fake", fake_with_file_commands,
                     "*command_conformance*:*lifetime_conformance*:*streaming_conformance*:*terminal_conformance*:"
-                    "*link*:*fifo*:*a_stat_tells*:" +
+                    "*link*:*fifo*:*a_stat_tells*:*what_a_command_changes:*in_new_folders:" +
                         hostile,
                     ""});
   return places;

@@ -220,6 +220,23 @@ awaitable<void> list_files() {
   });
 }
 
+awaitable<void> watch_files() {
+  co_await with(sandbox(), [](auto& env) -> awaitable<void> {
+    co_await make_directory(env, "src");
+    directory_watch watch = co_await env.files().watch("src", watch_options().recursive());
+    co_await env.run_command(shell("mkdir -p src/a && echo hello > src/a/draft && mv src/a/draft src/a/final"));
+    bool done = false;
+    while (!done) {
+      const std::vector<file_change> changes = co_await watch.next();
+      for (const file_change& change : changes) {
+        if (change.kind() == change_kind::created) std::cout << "new: " << change.path() << "\n";
+        if (change.kind() == change_kind::renamed) std::cout << change.from() << " -> " << change.path() << "\n";
+        done = done || change.path() == "a/final";
+      }
+    }
+  });
+}
+
 // ---- errors and isolation -------------------------------------------------------------------------------------------
 
 awaitable<void> tell_errors_apart() {
@@ -418,6 +435,13 @@ TEST(Guide, copies_files_in_and_out) {
 TEST(Guide, lists_files_with_and_without_subfolders) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(list_files()), "2024\n2024/june.csv\nat the top: 1\n");
+}
+
+TEST(Guide, watches_a_directory) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const std::string text = printed(watch_files());
+  EXPECT_TRUE(text.starts_with("new: a\n")) << text;
+  EXPECT_TRUE(text.ends_with("new: a/draft\na/draft -> a/final\n") || text.ends_with("new: a/final\n")) << text;
 }
 
 TEST(Guide, tells_results_and_errors_apart) {

@@ -6,6 +6,7 @@
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,36 @@ inline std::string paths_of(const std::vector<directory_entry>& entries) {
   std::string paths;
   for (const directory_entry& entry : entries) paths += entry.path() + (entry.is_directory() ? "/ " : " ");
   return paths;
+}
+
+/// Returns changes as text: `+` created, `*` written, `-` removed, `from>` renamed; `D` before a directory. Changes of
+/// attributes are left out, and so is a second change that equals the one before.
+inline std::string shown_changes(const std::vector<file_change>& changes) {
+  std::string text;
+  std::string last;
+  for (const file_change& change : changes) {
+    if (change.kind() == change_kind::attributes) continue;
+    std::string shown = change.is_directory() ? "D " + change.path() : change.path();
+    if (change.kind() == change_kind::created) shown = "+" + shown;
+    if (change.kind() == change_kind::written) shown = "*" + shown;
+    if (change.kind() == change_kind::removed) shown = "-" + shown;
+    if (change.kind() == change_kind::renamed) shown = change.from() + ">" + shown;
+    if (shown != last) text += shown + " ";
+    last = shown;
+  }
+  return text;
+}
+
+/// Reads changes until their text contains `last`, and then those that have come by then.
+inline awaitable<std::string> changes_until(directory_watch& watch, std::string last) {
+  std::vector<file_change> all;
+  while (shown_changes(all).find(last) == std::string::npos) {
+    const std::vector<file_change> more = co_await watch.next();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  const std::vector<file_change> rest = co_await watch.next(std::chrono::milliseconds(0));
+  all.insert(all.end(), rest.begin(), rest.end());
+  co_return shown_changes(all);
 }
 
 }  // namespace detail
@@ -414,19 +445,79 @@ TYPED_TEST_P(file_conformance, a_file_that_replaces_another_is_never_seen_in_par
   });
 }
 
-REGISTER_TYPED_TEST_SUITE_P(file_conformance, what_is_written_is_read_back, an_empty_file_is_a_file,
-                            every_byte_value_passes_through_a_file, writing_again_replaces_all_of_it,
-                            missing_folders_are_made, a_path_has_many_spellings,
-                            odd_names_round_trip_and_mean_the_same_to_commands, a_missing_file_is_not_found,
-                            a_directory_is_not_a_file, a_file_that_is_too_large_is_not_read,
-                            a_sparse_file_of_a_tebibyte_is_too_large_at_once, paths_out_of_the_workspace_are_refused,
-                            paths_that_are_none_are_refused, a_link_out_of_the_workspace_is_not_followed,
-                            a_link_inside_the_workspace_is_followed_for_reading, a_fifo_is_refused_and_does_not_block,
-                            a_big_file_is_exact_both_ways, a_list_has_every_depth_in_order,
-                            a_list_goes_as_deep_as_it_is_told, a_list_of_more_than_was_allowed_is_an_error,
-                            a_list_does_not_enter_links, listing_what_is_no_directory_is_an_error,
-                            a_stat_tells_what_stands_there, a_directory_may_be_made_twice_but_not_over_a_file,
-                            removing_takes_files_trees_and_links_but_not_what_links_name, renaming_moves_and_replaces,
-                            a_file_that_replaces_another_is_never_seen_in_part);
+TYPED_TEST_P(file_conformance, a_watch_reports_what_a_command_changes) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "src/old", "x");
+    directory_watch watch = co_await watch_directory(env, "src");
+    command_result changed = co_await env.run_command(
+        shell("echo long text > src/new; mv src/old src/moved; mkdir src/folder; echo > outside; rm src/new"));
+    EXPECT_TRUE(changed.ok());
+    const std::string seen = co_await detail::changes_until(watch, "D folder");
+    const std::string expected =
+        watch.lists() ? "+D folder +moved *moved -old " : "+new *new old>moved +D folder -new ";
+    EXPECT_EQ(seen, expected);
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_recursive_watch_misses_nothing_in_new_folders) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await make_directory(env, "src");
+    directory_watch watch = co_await watch_directory(env, "src", watch_options().recursive());
+    command_result changed = co_await env.run_command(shell("mkdir -p src/a/b/c && : > src/a/b/c/f"));
+    EXPECT_TRUE(changed.ok());
+    const std::string seen = co_await detail::changes_until(watch, "+a/b/c/f ");
+    EXPECT_TRUE(seen.starts_with("+D a +D a/b +D a/b/c +a/b/c/f ")) << seen;
+  });
+}
+
+TYPED_TEST_P(file_conformance, a_file_operation_is_seen_by_a_watch_without_temporary_names) {
+  this->with([](auto& env) -> awaitable<void> {
+    directory_watch watch = co_await watch_directory(env, ".");
+    co_await write_text(env, "file", "content");
+    const std::string seen = co_await detail::changes_until(watch, "*file ");
+    EXPECT_EQ(seen, "+file *file ");
+  });
+}
+
+TYPED_TEST_P(file_conformance, two_watches_are_independent_and_end_with_their_folder) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await make_directory(env, "a");
+    directory_watch inner = co_await watch_directory(env, "a");
+    directory_watch outer = co_await watch_directory(env, ".");
+    co_await remove(env, "a");
+    const std::string seen = co_await detail::changes_until(outer, "-D a ");
+    EXPECT_EQ(seen, "-D a ");
+    co_await detail::expect_error([&inner]() -> awaitable<void> { co_await inner.next(); }, exec_errc::not_found,
+                                  "a removed directory");
+  });
+}
+
+TYPED_TEST_P(file_conformance, what_is_no_directory_cannot_be_watched) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "file", "x");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await watch_directory(env, "missing"); },
+                                  exec_errc::not_found, "missing");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await watch_directory(env, "file"); },
+                                  exec_errc::not_a_directory, "file");
+    co_await detail::expect_error([&env]() -> awaitable<void> { co_await watch_directory(env, "../up"); },
+                                  exec_errc::outside_workspace, "../up");
+  });
+}
+
+REGISTER_TYPED_TEST_SUITE_P(
+    file_conformance, what_is_written_is_read_back, an_empty_file_is_a_file, every_byte_value_passes_through_a_file,
+    writing_again_replaces_all_of_it, missing_folders_are_made, a_path_has_many_spellings,
+    odd_names_round_trip_and_mean_the_same_to_commands, a_missing_file_is_not_found, a_directory_is_not_a_file,
+    a_file_that_is_too_large_is_not_read, a_sparse_file_of_a_tebibyte_is_too_large_at_once,
+    paths_out_of_the_workspace_are_refused, paths_that_are_none_are_refused,
+    a_link_out_of_the_workspace_is_not_followed, a_link_inside_the_workspace_is_followed_for_reading,
+    a_fifo_is_refused_and_does_not_block, a_big_file_is_exact_both_ways, a_list_has_every_depth_in_order,
+    a_list_goes_as_deep_as_it_is_told, a_list_of_more_than_was_allowed_is_an_error, a_list_does_not_enter_links,
+    listing_what_is_no_directory_is_an_error, a_stat_tells_what_stands_there,
+    a_directory_may_be_made_twice_but_not_over_a_file, removing_takes_files_trees_and_links_but_not_what_links_name,
+    renaming_moves_and_replaces, a_file_that_replaces_another_is_never_seen_in_part,
+    a_watch_reports_what_a_command_changes, a_recursive_watch_misses_nothing_in_new_folders,
+    a_file_operation_is_seen_by_a_watch_without_temporary_names, two_watches_are_independent_and_end_with_their_folder,
+    what_is_no_directory_cannot_be_watched);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing
