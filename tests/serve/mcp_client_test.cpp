@@ -481,7 +481,7 @@ TEST(McpClient, a_server_that_has_forgotten_the_session_gets_the_request_again) 
 
 TEST(McpClient, an_address_that_is_no_server_is_an_error) {
   cofferdam_test::run([]() -> awaitable<void> {
-    for (const std::string& url : {"ftp://a/", "http://a b/", "http://user:pass@host/", "nothing", "http://h/#a"}) {
+    for (const char* const url : {"ftp://a/", "http://a b/", "http://user:pass@host/", "nothing", "http://h/#a"}) {
       const std::optional<error> wrong = co_await failure_of(mcp::client::connect(url));
       EXPECT_TRUE(wrong && wrong->code() == exec_errc::invalid_argument) << url;
       EXPECT_EQ(wrong ? std::string(wrong->what()).find("pass") : 0, std::string::npos);
