@@ -5,6 +5,10 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/join_all.hpp>
+#include <cofferdam/detail/net/http_server.hpp>
+#include <cofferdam/net/http_call.hpp>
+#include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_client.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
@@ -294,10 +298,122 @@ TEST(McpClient, bad_messages_of_the_server_are_skipped_or_typed_errors) {
     EXPECT_EQ(fits.text().size(), 90000U);
     const std::optional<error> large = co_await failure_of(client.call("long", object_of(R"({"size":110000})")));
     EXPECT_TRUE(large && large->code() == exec_errc::too_large) << (large ? large->what() : "");
-    const std::optional<error> later = co_await failure_of(client.call("echo", object()));
-    EXPECT_TRUE(later && later->code() == exec_errc::too_large);
+    const std::optional<error> many = co_await failure_of(client.call("many", object()));
+    EXPECT_TRUE(many && many->code() == exec_errc::provider_lost) << (many ? many->what() : "");
+    const mcp::remote_answer echo = co_await client.call("echo", object_of(R"({"words":"goes on"})"));
+    EXPECT_EQ(echo.text(), "goes on");
   };
   with_server(body, {}, options);
+}
+
+TEST(McpClient, the_variables_of_a_server_do_not_appear_in_errors) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const auto uses = [&](local_environment& place) -> awaitable<void> {
+      command server = scripted({});
+      server.variable("KEY", "hunter2hunter2");
+      mcp::client client = co_await mcp::client::start(place, std::move(server));
+      std::string texts;
+      try {
+        static_cast<void>(co_await client.call("leak", object()));
+      } catch (const mcp::server_error& failure) {
+        texts = failure.what() + boost::json::serialize(failure.data());
+      }
+      const std::optional<error> dead = co_await failure_of(client.call("die", object()));
+      texts += dead ? dead->what() : "";
+      EXPECT_EQ(texts.find("hunter2"), std::string::npos) << texts;
+      EXPECT_NE(texts.find("the disk is full[redacted]"), std::string::npos) << texts;
+      co_await client.close();
+    };
+    co_await with(local().without_warning().kill_grace(50ms), uses);
+  });
+}
+
+TEST(McpClient, a_listener_that_throws_does_not_end_the_connection) {
+  mcp::client_options options;
+  options.on_log([](const object&) { throw std::runtime_error("no log"); });
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    const mcp::progress_listener throws = [](double, double, const std::string&) { throw 1; };
+    const mcp::remote_answer steps = co_await client.call("steps", object(), throws);
+    EXPECT_EQ(steps.text(), "done");
+    const mcp::remote_answer logged = co_await client.call("log", object());
+    EXPECT_EQ(logged.text(), "logged");
+  };
+  with_server(body, {}, options);
+}
+
+/// Starts a coroutine, and stores its end.
+class started {
+ public:
+  template <class Work>
+  started(const asio::any_io_executor& executor, Work work) {
+    auto done = [state = state_](std::exception_ptr failure) {
+      state->thrown = std::move(failure);
+      state->has_ended = true;
+    };
+    asio::co_spawn(executor, std::move(work), asio::bind_cancellation_slot(state_->stop.slot(), std::move(done)));
+  }
+  void cancel() { state_->stop.emit(asio::cancellation_type::terminal); }
+  bool has_ended() const { return state_->has_ended; }
+  /// Waits for the end, at most 20 s. Returns the error that was thrown.
+  awaitable<std::optional<error>> end() {
+    asio::steady_timer pause(co_await asio::this_coro::executor);
+    for (int i = 0; i < 20'000 && !state_->has_ended; ++i) {
+      pause.expires_after(1ms);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+    EXPECT_TRUE(state_->has_ended);
+    std::optional<error> failure;
+    try {
+      if (state_->thrown) std::rethrow_exception(state_->thrown);
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    co_return failure;
+  }
+
+ private:
+  struct kept {
+    asio::cancellation_signal stop;
+    std::exception_ptr thrown;
+    bool has_ended = false;
+  };
+  std::shared_ptr<kept> state_ = std::make_shared<kept>();
+};
+
+TEST(McpClient, close_cannot_be_cancelled) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto uses = [&](local_environment& place) -> awaitable<void> {
+      command server = scripted({"stubborn"});
+      mcp::client client = co_await mcp::client::start(place, std::move(server));
+      const auto closes = [&client]() -> awaitable<void> { co_await client.close(); };
+      started closing(executor, closes);
+      asio::steady_timer pause(executor, 50ms);
+      co_await pause.async_wait(asio::use_awaitable);
+      closing.cancel();
+      pause.expires_after(50ms);
+      co_await pause.async_wait(asio::use_awaitable);
+      EXPECT_FALSE(closing.has_ended());
+      static_cast<void>(co_await closing.end());
+      const std::vector<background_command> left = place.background();
+      EXPECT_TRUE(left.empty());
+    };
+    co_await with(local().without_warning().kill_grace(50ms), uses);
+  });
+}
+
+TEST(McpClient, calls_under_way_end_with_the_client) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    auto other = std::make_unique<mcp::client>(std::move(client));
+    awaitable<mcp::remote_answer> call = other->call("never", object());
+    const auto calls = [&call]() -> awaitable<void> { static_cast<void>(co_await std::move(call)); };
+    started calling(executor, calls);
+    static_cast<void>(co_await other->call("echo", object_of(R"({"words":"x"})")));
+    other.reset();
+    const std::optional<error> ended = co_await calling.end();
+    EXPECT_TRUE(ended && ended->code() == exec_errc::environment_closed) << (ended ? ended->what() : "");
+  });
 }
 
 TEST(McpClient, pages_that_do_not_end_are_an_error) {
@@ -306,6 +422,11 @@ TEST(McpClient, pages_that_do_not_end_are_an_error) {
     EXPECT_TRUE(endless && endless->code() == exec_errc::provider_lost) << (endless ? endless->what() : "");
   };
   with_server(body, {"endless"});
+  const auto empty = [](mcp::client& client) -> awaitable<void> {
+    const std::optional<error> endless = co_await failure_of(client.tools());
+    EXPECT_TRUE(endless && endless->code() == exec_errc::too_large) << (endless ? endless->what() : "");
+  };
+  with_server(empty, {"empty"});
 }
 
 TEST(McpClient, a_server_that_closes_its_output_is_ended) {
@@ -471,11 +592,71 @@ TEST(McpClient, a_server_that_has_forgotten_the_session_gets_the_request_again) 
     const std::optional<error> gone = co_await failure_of(client->call("greet", object()));
     EXPECT_TRUE(gone && gone->code() == exec_errc::provider_lost) << (gone ? gone->what() : "");
     const server_work goes_on = [&](const std::string&) -> awaitable<void> {
-      const mcp::remote_answer hello = co_await client->call("greet", object());
-      EXPECT_EQ(hello.text(), "hello");
+      int greeted = 0;
+      const auto greets = [&](std::size_t) -> awaitable<void> {
+        const mcp::remote_answer hello = co_await client->call("greet", object());
+        if (hello.text() == "hello") ++greeted;
+      };
+      co_await cofferdam::detail::join_all(8, 8, greets);
+      EXPECT_EQ(greeted, 8);
       co_await client->close();
     };
     co_await with_http_server(goes_on, port);
+  });
+}
+
+TEST(McpClient, http_calls_under_way_end_with_the_client) {
+  const server_work body = [](const std::string& url) -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    mcp::client opened = co_await mcp::client::connect(url, with_token());
+    auto client = std::make_unique<mcp::client>(std::move(opened));
+    awaitable<mcp::remote_answer> call = client->call("never", object());
+    const auto calls = [&call]() -> awaitable<void> { static_cast<void>(co_await std::move(call)); };
+    started calling(executor, calls);
+    static_cast<void>(co_await client->call("greet", object()));
+    client.reset();
+    const std::optional<error> ended = co_await calling.end();
+    EXPECT_TRUE(ended && ended->code() == exec_errc::environment_closed) << (ended ? ended->what() : "");
+  };
+  cofferdam_test::run([&]() -> awaitable<void> { co_await with_http_server(body); });
+}
+
+// A server that repeats what it got in its answers.
+TEST(McpClient, secrets_that_a_server_repeats_do_not_appear_in_errors) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    int status = 200;
+    const auto repeats = [&status](http_call& call) -> awaitable<void> {
+      const std::string told = "bad " + std::string(call.field("Authorization").value_or("")) + " " +
+                               std::string(call.field("X-Key").value_or("")) + " " + std::string(call.path()) + "?" +
+                               std::string(call.query());
+      object failure;
+      failure["code"] = -1;
+      failure["message"] = told;
+      object reply;
+      reply["jsonrpc"] = "2.0";
+      reply["id"] = 1;
+      reply["error"] = failure;
+      http_reply answer(status);
+      answer.content("application/json", boost::json::serialize(reply));
+      co_await call.reply(std::move(answer));
+    };
+    cofferdam::detail::http_server server(executor, repeats, http_server_settings());
+    listener where = tcp_listener(executor, "127.0.0.1", 0);
+    const std::string url = "http://127.0.0.1:" + std::to_string(where.port()) + "/mcp?key=of-the-url";
+    server.listen(std::move(where));
+    const auto runs = [&server]() -> awaitable<void> { co_await server.run(); };
+    started serving(executor, runs);
+    for (const int each : {200, 400, 401, 404, 429, 500}) {
+      status = each;
+      mcp::client_options options;
+      options.token("the-token-itself").header("X-Key", "of-the-header").era(mcp::protocol_era::legacy);
+      const std::optional<error> refused = co_await failure_of(mcp::client::connect(url, options));
+      const std::string text = refused ? refused->what() : "";
+      EXPECT_NE(text.find("bad Bearer [redacted] [redacted] /mcp?key=[redacted]"), std::string::npos) << text;
+    }
+    co_await server.stop();
+    static_cast<void>(co_await serving.end());
   });
 }
 

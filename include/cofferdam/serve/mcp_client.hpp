@@ -34,7 +34,9 @@ class client_core;
 /// walls; or it is reached by HTTP. Versions 2024-11-05 to 2026-07-28 of the protocol are supported, and the streamable
 /// HTTP of 2025-03-26 and later.
 ///
-/// **Everything that a server sends is untrusted**: names, descriptions, schemas, hints and answers.
+/// **Everything that a server sends is untrusted**: names, descriptions, schemas, hints and answers. The texts of
+/// errors do not contain the secrets that the server got: the token, header fields, the URL's query. Answers can
+/// contain them.
 ///
 /// Requests may be under way at the same time. If the server ends or the connection is lost, the requests under way and
 /// all later ones fail with error{exec_errc::provider_lost}, whose text has the end of the server's error output. A
@@ -49,7 +51,8 @@ class client_core;
 /// \par Cancellation  terminal: the server is notified that the request is cancelled, and the call throws
 ///                    error{exec_errc::cancelled}. The client can be used afterwards.
 /// \par Lifetime      a request keeps what it uses alive, except the environment of `start`. The destructor does not
-///                    wait: the server is ended, or its connection closed, without its consent.
+///                    wait: the server is ended, or its connection closed, without its consent. Requests under way
+///                    fail with error{exec_errc::environment_closed}.
 /// \par Threads       the executor of the coroutine that made the client. If several threads run this executor, it must
 ///                    be a strand.
 /// \par Source        MCP, "Specification".
@@ -62,15 +65,17 @@ class client {
   ~client();
 
   /// Starts a server as a command of an environment, and connects to it by its standard input and output. The command
-  /// has no time limit. It ends with `close()`, with the client, or with the environment.
+  /// has no time limit. It ends with `close()`, with the client, or with the environment. Values of its environment
+  /// variables that have at least 8 characters do not appear in the texts of errors.
   /// \param environment  outlives the client.
   /// \param server       the command, such as `argv({"npx", "-y", "some-server"})`.
   /// \param options      the handlers and limits; the token, headers and TLS settings have no effect.
   /// \throws error{exec_errc::provider_failed} if the command cannot be started, or ends before the handshake.
   template <streaming_environment E>
   static awaitable<client> start(E& environment, command server, client_options options = client_options()) {
+    std::vector<std::string> secrets = values_of(server);
     process running = co_await environment.start(prepared(std::move(server)));
-    client connected = co_await connect_process(std::move(running), std::move(options));
+    client connected = co_await connect_process(std::move(running), std::move(secrets), std::move(options));
     co_return connected;
   }
 
@@ -130,7 +135,8 @@ class client {
  private:
   explicit client(std::shared_ptr<detail::client_core> core) noexcept;
   static command prepared(command server);
-  static awaitable<client> connect_process(process running, client_options options);
+  static std::vector<std::string> values_of(const command& server);
+  static awaitable<client> connect_process(process running, std::vector<std::string> secrets, client_options options);
   detail::client_core& core() const;
 
   std::shared_ptr<detail::client_core> core_;

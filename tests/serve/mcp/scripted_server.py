@@ -66,8 +66,13 @@ def call(number, name, arguments, meta):
     elif name == "ask":
         reply = ask("question", arguments["method"], arguments.get("params", {}))
         answer(number, dict(text(""), structuredContent={"reply": reply}))
+    elif name == "leak":
+        send({"jsonrpc": "2.0", "id": number, "error": {"code": -1, "message": "bad " + os.environ.get("KEY", ""),
+                                                        "data": {"key": os.environ.get("KEY", "")}}})
+    elif name == "many":
+        answer(number, dict(text(""), structuredContent={str(each): 0 for each in range(1001)}))
     elif name == "die":
-        sys.stderr.write("the disk is full\n")
+        sys.stderr.write("the disk is full%s\n" % os.environ.get("KEY", ""))
         os._exit(7)
     elif name == "never":
         pass
@@ -111,6 +116,14 @@ while True:
                  {"name": "fail", "inputSchema": {"type": "object"}}]
         if "endless" in behaviours:
             answer(number, {"tools": [tools[0]], "nextCursor": "0"})
+        elif "empty" in behaviours:
+            answer(number, {"tools": [], "nextCursor": str(at + 1)})
+        elif "odd" in behaviours:
+            odd = [("__class__", {}), ("_send", {}), ("", {}), ("properties", {"properties": ["a"]}), ("required", {"required": 5}),
+                   ("objects", {"required": [{}]}), ("twice", {"required": ["a", "a"], "properties": {"a": {}, "b": 1}}),
+                   ("schema", None), ("echo", {})]
+            answer(number, {"tools": [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+                                      for name, schema in odd]})
         elif at + 1 < len(tools):
             answer(number, {"tools": [tools[at]], "nextCursor": str(at + 1)})
         else:

@@ -46,7 +46,7 @@ using namespace cofferdam;
 using namespace std::chrono_literals;
 using boost::json::object;
 
-/// How many calls of the tool `wait` run at the same time, and their greatest number.
+/// The number of calls of the tool `wait` that run at the same time, and the greatest such number.
 class crowd {
  public:
   int now = 0;
@@ -300,6 +300,11 @@ TEST(McpToolbox, a_run_that_ends_cancels_its_calls) {
   with_tools([](mcp::client& client, local_environment& place, crowd& waiting) -> awaitable<void> {
     mcp::toolbox box;
     co_await box.add("w", client, every());
+    std::string ends;
+    const mcp::call_listener hears = [&](const mcp::tool_call& call, const mcp::tool_call_end& end) {
+      if (!end.ok()) ends += call.tool().name() + ": " + end.failure() + "\n";
+    };
+    box.on_call(hears);
     auto recipe = environment_ref(place) | python() | mcp::offer_tools(box);
     const auto runs = [&](auto& runner) -> awaitable<void> {
       code_request request("import cofferdam_tools\nwhile True: cofferdam_tools.w.wait()");
@@ -309,6 +314,7 @@ TEST(McpToolbox, a_run_that_ends_cancels_its_calls) {
     };
     co_await with(std::move(recipe), runs);
     EXPECT_GE(waiting.most, 1);
+    EXPECT_NE(ends.find("wait: "), std::string::npos) << ends;  // the last call was cancelled
   });
 }
 
@@ -337,10 +343,33 @@ TEST(McpToolbox, contexts_guards_names_and_functions) {
     co_await with(std::move(recipe), runs);
     const std::string words = box.description();
     EXPECT_NE(words.find("after `import helpers`"), std::string::npos) << words;
-    EXPECT_NE(words.find("\n- w.get_forecast(days, city, from): Returns its arguments.\n"), std::string::npos) << words;
+    EXPECT_NE(words.find("\n- w.get_forecast(city, days=None, from_=None): Returns its arguments.\n"),
+              std::string::npos)
+        << words;
+    EXPECT_EQ(cofferdam_test::code_of([&] { box.module_name("class"); }), exec_errc::invalid_argument);
     EXPECT_NE(words.find("\nCode can call the function double(): Doubles."), std::string::npos) << words;
     EXPECT_EQ(cofferdam_test::code_of([&] { box.module_name("a b"); }), exec_errc::invalid_argument);
     EXPECT_EQ(cofferdam_test::code_of([&] { box.at_once(0); }), exec_errc::invalid_argument);
+  });
+}
+
+TEST(McpToolbox, what_calls_at_once_may_answer_is_bounded) {
+  with_tools([](mcp::client& client, local_environment& place, crowd&) -> awaitable<void> {
+    mcp::toolbox box;
+    co_await box.add("w", client, every());
+    const std::string out = co_await run_in(place, box, R"(
+import asyncio
+from cofferdam_tools import w
+async def go():
+    calls = [w.get_forecast.later(city="x" * 900000) for _ in range(4)]
+    try:
+        await asyncio.gather(*calls)
+    except Exception as failure:
+        print(type(failure).__name__, len(str(failure)) < 100)
+    print(len((await w.get_forecast.later(city="x" * 900000))["city"]))
+asyncio.run(go())
+)");
+    EXPECT_EQ(out, "ValueError True\n900000\n");  // a message has at most 3 MB
   });
 }
 
@@ -435,6 +464,35 @@ for tool in (two.fail, two.never):
       co_await with(local().without_warning(), runs);
       EXPECT_EQ(servers.find("two").server_name(), "scripted");
       EXPECT_EQ(cofferdam_test::code_of([&] { servers.find("three"); }), exec_errc::not_found);
+    };
+    co_await mcp::with_servers(std::move(entries), uses);
+  });
+}
+
+TEST(McpServers, odd_tools_of_a_server_do_not_break_the_code) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    std::vector<mcp::server_entry> entries{scripted("__class__"), scripted("good")};
+    entries[0].words.emplace_back("odd");
+    for (mcp::server_entry& each : entries) each.tools = {"*"};
+    const auto uses = [&](mcp::connected_servers& servers) -> awaitable<void> {
+      mcp::toolbox box;
+      co_await servers.offer(box);
+      const auto runs = [&](local_environment& place) -> awaitable<void> {
+        const std::string out = co_await run_in(place, box, R"(
+import cofferdam_tools
+from cofferdam_tools import good
+odd = cofferdam_tools.__class___
+print(good.echo(words="x"), odd.echo(words="y"))
+print(sorted(each["name"] for each in cofferdam_tools.search_tools("odd class")))
+print(odd.twice.__signature__)
+)");
+        EXPECT_EQ(out,
+                  "{'words': 'x'} {'words': 'y'}\n"
+                  "['__class___.__class___', '__class___._send_', '__class___.echo', '__class___.objects', "
+                  "'__class___.properties', '__class___.required', '__class___.schema', '__class___.twice']\n"
+                  "(a, b=None)\n");
+      };
+      co_await with(local().without_warning(), runs);
     };
     co_await mcp::with_servers(std::move(entries), uses);
   });

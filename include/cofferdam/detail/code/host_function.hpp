@@ -21,6 +21,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+/// Returns true for a keyword of Python.
+inline bool is_python_keyword(std::string_view name) noexcept {
+  for (const std::string_view word :
+       {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
+    if (name == word) return true;
+  return false;
+}
+
 /// One parameter of a host function: its name, type and default value.
 class host_parameter {
  public:
@@ -95,14 +106,9 @@ class host_function {
                   "code_request: the names of functions and arguments must consist of letters, digits and '_' and must "
                   "not start with a digit; rename '" +
                       name + "'");
-    for (const std::string_view word :
-         {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-          "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-          "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-          "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "__debug__"})
-      if (name == word)
-        throw error(exec_errc::invalid_argument,
-                    "code_request: '" + name + "' is a keyword of Python; choose another name");
+    if (is_python_keyword(name))
+      throw error(exec_errc::invalid_argument,
+                  "code_request: '" + name + "' is a keyword of Python; choose another name");
     return name;
   }
   static std::string require_type(std::string type) {

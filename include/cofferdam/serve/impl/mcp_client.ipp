@@ -6,6 +6,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
 #include <cofferdam/serve/mcp/detail/client_core.hpp>
@@ -19,6 +20,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,7 +49,8 @@ awaitable<void> begin_or_close(std::shared_ptr<client_core> core, Where where) {
 }
 
 inline awaitable<void> close_if_open(std::shared_ptr<client_core> core) {
-  if (core) co_await client_core::close(core);
+  const std::function<awaitable<void>()> closes = [&core] { return client_core::close(core); };
+  if (core) co_await cofferdam::detail::shielded(closes);
 }
 
 template <class Remote>
@@ -108,10 +111,20 @@ COFFERDAM_DECL command client::prepared(command server) {
   return server;
 }
 
-COFFERDAM_DECL awaitable<client> client::connect_process(process running, client_options options) {
+COFFERDAM_DECL std::vector<std::string> client::values_of(const command& server) {
+  std::vector<std::string> values;
+  for (const command::variable_setting& each : server.variables()) values.push_back(each.value());
+  return values;
+}
+
+COFFERDAM_DECL awaitable<client> client::connect_process(process running, std::vector<std::string> secrets,
+                                                         client_options options) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto core = std::make_shared<detail::client_core>(executor, std::move(options));
-  co_await detail::begin_or_close(core, std::move(running));
+  detail::started_server server;
+  server.running = std::move(running);
+  server.secrets = std::move(secrets);
+  co_await detail::begin_or_close(core, std::move(server));
   co_return client(core);
 }
 

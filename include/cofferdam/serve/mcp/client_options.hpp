@@ -28,14 +28,14 @@ enum class protocol_era {
   modern,     ///< version 2026-07-28, without a handshake
 };
 
-/// A handler of a question that a server asks the client.
+/// A handler of a server's question to the client.
 /// \param params  the parameters of the request, in MCP's format.
 /// \return        the result in MCP's format.
 using question_handler = std::function<awaitable<boost::json::object>(boost::json::object params)>;
-/// A callable that receives a message of a server that needs no answer.
+/// A callable that receives a message of a server that needs no answer. Its exceptions are ignored.
 using message_listener = std::function<void(const boost::json::object& params)>;
 /// A callable that receives the progress of a call: a number that grows, the number at the end or 0 if it is not known,
-/// and a text that may be empty.
+/// and a text that may be empty. Its exceptions are ignored.
 using progress_listener = std::function<void(double progress, double total, const std::string& message)>;
 
 /// The options of an `mcp::client`. Handlers and listeners run on the executor of the client. With HTTP, they keep a
@@ -53,8 +53,8 @@ class client_options {
     era_ = form;
     return *this;
   }
-  /// Sets the bearer token for servers that are reached by HTTP. It never appears in messages. A token that the server
-  /// refuses is error{exec_errc::permission_denied}.
+  /// Sets the bearer token for servers that are reached by HTTP. It never appears in the texts of errors. A token that
+  /// the server refuses is error{exec_errc::permission_denied}.
   client_options& token(std::string token) {
     token_ = secret_string(std::move(token));
     return *this;
@@ -81,7 +81,9 @@ class client_options {
     timeout_ = positive(limit);
     return *this;
   }
-  /// Sets the maximum size of one message of the server, in bytes. Default: 16 MiB.
+  /// Sets the maximum size of one message of the server, in bytes. Default: 16 MiB. A message may also have at most one
+  /// value for each 40 bytes of this size, 64 levels, and 1000 members in an object. If a message exceeds these limits,
+  /// the requests under way fail, because it is not known to which of them the message belongs.
   client_options& message(std::size_t max_bytes) {
     if (max_bytes == 0)
       throw error(exec_errc::invalid_argument, "mcp: the maximum size of a message must be at least 1");

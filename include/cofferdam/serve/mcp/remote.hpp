@@ -95,14 +95,17 @@ class remote_answer {
   explicit remote_answer(boost::json::object json) : json_(std::move(json)) {}
 
   /// Returns true if the tool has failed. The text then explains why.
-  bool is_error() const { return cofferdam::detail::is_true_at(json_, "isError"); }
+  bool is_error() const {
+    const boost::json::value* const found = cofferdam::detail::member(json_, "isError");
+    return found != nullptr && !found->is_null() && !(found->is_bool() && !found->get_bool());
+  }
   /// Returns the texts of the answer, one below the other. Links to resources are lines with a name and a URI. Images
   /// and sounds are lines with their type; `content()` has them.
   std::string text() const;
   /// Returns the answer as JSON for programs; no value if the tool gives none.
   std::optional<boost::json::value> structured() const {
     const boost::json::value* const found = cofferdam::detail::member(json_, "structuredContent");
-    return found == nullptr ? std::nullopt : std::optional(*found);
+    return found == nullptr || found->is_null() ? std::nullopt : std::optional(*found);
   }
   /// Returns the content blocks in MCP's format: text, image, audio, resource and resource_link.
   boost::json::array content() const {

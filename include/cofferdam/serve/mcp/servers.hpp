@@ -58,7 +58,9 @@ std::vector<server_entry> read_servers(std::string_view text, variable_lookup va
 
 /// Running servers of a configuration, with a client for each. Programs run as this program's user, without a wall:
 /// they get the environment variables of the configuration, PATH, and those that `local` always sets, and nothing else.
-/// They end with `close()`, with the object, and with this program.
+/// A program without `cwd` starts in a new folder, which is also its HOME: give paths of files as absolute paths, and
+/// HOME in `env` if a program such as npx or uvx should find what it has downloaded before. They end with `close()`,
+/// with the object, and with this program.
 /// \par Threads  those of `mcp::client`.
 class connected_servers {
  public:
@@ -81,7 +83,8 @@ class connected_servers {
   client& find(std::string_view name);
 
   /// Offers the tools that the configuration names to code, and permits those that it approves.
-  /// \param box  a toolbox without an approval of its own: this function sets one.
+  /// \param box  a toolbox without an approval of its own: this function sets one, which permits nothing for other
+  ///             servers of the toolbox.
   /// \throws error{exec_errc::invalid_argument} if a server has no `tools`; the errors of `toolbox::add`.
   awaitable<void> offer(toolbox& box);
 

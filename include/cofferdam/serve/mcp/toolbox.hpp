@@ -85,9 +85,11 @@ using call_listener = std::function<void(const tool_call& call, const tool_call_
 ///
 /// The module `cofferdam_tools` has a module for each server, and in it a function for each tool. The same module is
 /// the global variable `tools`, unless the code uses this name. Names that Python does not allow are changed: other
-/// characters become `_`, a name that begins with a digit gets `_` before it, a keyword gets `_` after it, and if two
-/// names become the same, the later one gets `_2`. So do the names of arguments. The signature and `help()` of a
-/// function come from the tool's schema and description. Functions of this program are global functions.
+/// characters become `_`, a name that begins with a digit gets `_` before it, a keyword and a name that modules use
+/// themselves get `_` after it, and if two names become the same, the later one gets `_2`. So do the names of
+/// arguments. Required arguments come first. None for another argument leaves it out, unless its schema allows null.
+/// The signature and `help()` of a function come from the tool's schema and description. Functions of this program are
+/// global functions.
 ///
 /// A call returns the data of the answer, otherwise its text. An answer of several parts is a list of texts and of
 /// dicts, in which `data` is bytes. If a tool fails or a call is not permitted, the call raises `ToolError` of the
@@ -96,11 +98,12 @@ using call_listener = std::function<void(const tool_call& call, const tool_call_
 /// `search_tools("rain")` returns names and descriptions, and `describe_tool("weather.get_forecast")` a signature and a
 /// description, so that a model need not have all tools in its instructions.
 ///
-/// **Only what was added can be called**, and what may change something is asked about first (`approve`). The arguments
-/// come from code that a model has written; only the server checks them. The answers are texts of others, which may try
-/// to instruct the model.
+/// **Only what was added can be called**, and calls of tools that may change something need a permission (`approve`).
+/// The arguments come from code that a model has written; only the server checks them. The answers are texts of others,
+/// which may try to instruct the model.
 ///
-/// Copies share their contents.
+/// Copies share their contents. A runner can have one toolbox. The guard `allow_imports` needs "cofferdam_tools", if
+/// code imports the module.
 /// \par Lifetime  the clients outlive all runs with the toolbox.
 /// \par Threads   the executor of the clients. Runs must be started on it.
 /// \par Source    MCP, "Tools".
@@ -125,7 +128,8 @@ class toolbox {
   toolbox& add(const tools::function& function);
 
   /// Sets the callable that permits calls of tools that may change something: all tools whose server does not declare
-  /// that they only read. Default: no such call is permitted. Its exceptions refuse the call.
+  /// that they only read. Default: no such call is permitted. Its exceptions refuse the call. A tool that its
+  /// server declares to be read-only, wrongly or not, needs no permission.
   toolbox& approve(call_approval ask);
   /// Sets the listener for the ends of calls. It must not throw.
   toolbox& on_call(call_listener listener);
@@ -134,10 +138,11 @@ class toolbox {
   /// Sets the maximum number of calls that are served at the same time. Default: 8; at least 1.
   toolbox& at_once(std::size_t count);
   /// Sets the maximum size of an answer that code gets, in bytes of JSON. A longer answer raises ToolError. Default: 1
-  /// MiB.
+  /// MiB. The answers to calls that are sent at once have at most 16 MiB together.
   toolbox& max_answer(std::size_t bytes);
   /// Sets the name of the module. Default: "cofferdam_tools".
-  /// \throws error{exec_errc::invalid_argument} if this is not a name for Python in ASCII.
+  /// \throws error{exec_errc::invalid_argument} if this is not a name for Python in ASCII. If it is the name of another
+  ///     module that is loaded, each run fails with an ImportError.
   toolbox& module_name(std::string name);
 
   /// Returns a text for a model that explains how code calls the tools, with the signatures of the first tools.

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
@@ -15,6 +15,7 @@
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 #include <cofferdam/serve/mcp/detail/process_link.hpp>
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
+#include <cofferdam/serve/mcp/detail/repeated_headers.hpp>
 #include <cofferdam/serve/mcp/remote.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -47,7 +48,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   client_core(asio::any_io_executor executor, client_options options)
       : executor_(executor),
         options_(std::move(options)),
-        tasks_(std::make_shared<cofferdam::detail::joined_tasks>(std::move(executor))) {}
+        tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)),
+        renewed_(std::move(executor)) {}
 
   const std::string& server_name() const noexcept { return server_name_; }
   const std::string& server_version() const noexcept { return server_version_; }
@@ -57,7 +59,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   bool offers(std::string_view capability) const { return object_at(capabilities_, capability) != nullptr; }
 
   /// Connects to a server that is a running command.
-  static awaitable<void> begin(std::shared_ptr<client_core> self, process running) {
+  static awaitable<void> begin(std::shared_ptr<client_core> self, started_server running) {
     self->process_ = std::make_shared<process_link>(self->executor_, std::move(running), self->options_.message(),
                                                     listener_of(self));
     self->process_->begin();
@@ -71,7 +73,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     co_await begin_session(self);
   }
 
-  /// Sends a request, and returns the result. A server of the modern era may ask questions first.
+  /// Sends a request, and returns the result. A server of the modern era may need answers to questions first.
   /// \param on_progress  receives the progress; may be empty.
   static awaitable<boost::json::object> request(std::shared_ptr<client_core> self, std::string method,
                                                 boost::json::object params, progress_listener on_progress = nullptr) {
@@ -95,6 +97,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static awaitable<boost::json::array> list(std::shared_ptr<client_core> self, std::string method, std::string key) {
     boost::json::array all;
     std::optional<std::string> cursor;
+    std::size_t pages = 0;
+    std::size_t bytes = 0;
     do {
       boost::json::object params;
       if (cursor) params["cursor"] = cofferdam::detail::json_text(*cursor);
@@ -103,9 +107,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
       if (elements == nullptr) throw protocol_violation(self->server(), "the answer to " + method + " has no " + key);
       for (const boost::json::value& each : *elements)
         if (each.is_object()) all.push_back(each);
-      if (all.size() > most_elements)
-        throw error(exec_errc::too_large,
-                    "mcp: " + self->server() + " lists more than " + std::to_string(most_elements) + " " + key);
+      bytes += readable_json(page).size();
+      if (all.size() > most_elements || ++pages > most_elements || bytes > most_listed)
+        throw error(exec_errc::too_large, "mcp: " + self->server() + " lists more than " +
+                                              std::to_string(most_elements) + " " + key +
+                                              " or pages, or 64 MiB of them");
       const auto next = if_text_at(page, "nextCursor");
       if (next && cursor && *next == *cursor)
         throw protocol_violation(self->server(), "the pages of " + method + " do not end");
@@ -121,11 +127,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
     for (boost::json::value& each : listed) {
       if (text_at(each.get_object(), "name").empty()) continue;
       remote_tool tool(std::move(each.get_object()));
-      if (self->http_ && self->is_modern()) {
-        std::optional<header_list> marked = marked_parameters(tool.input_schema());
-        if (!marked) continue;  // the protocol forbids to use such a tool
-        self->headers_of_[tool.name()] = std::move(*marked);
-      }
+      // The protocol forbids to use a tool whose parameters are marked wrongly.
+      if (self->http_ && self->is_modern() && !self->headers_.learn(tool)) continue;
       all.push_back(std::move(tool));
     }
     co_return all;
@@ -147,11 +150,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   }
 
  private:
-  /// Names of parameters, with the ends of the names of their HTTP fields.
-  using header_list = std::vector<std::pair<std::string, std::string>>;
-
   static constexpr int most_rounds = 10;
   static constexpr std::size_t most_elements = 10'000;
+  static constexpr std::size_t most_listed = std::size_t{64} << 20U;  // bytes
   static constexpr std::size_t most_questions = 32;
 
   static const boost::json::array* array_at_(const boost::json::object& object, std::string_view key) {
@@ -273,6 +274,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static awaitable<boost::json::object> once(std::shared_ptr<client_core> self, std::string method,
                                              boost::json::object params, progress_listener on_progress,
                                              clock::time_point until) {
+    while (self->is_renewing_) {
+      const wait_result woken = co_await self->renewed_.wait(until);
+      if (woken == wait_result::cancelled) throw error(exec_errc::cancelled, "mcp: " + method + " was cancelled");
+      if (woken == wait_result::timed_out) break;
+    }
     bool is_lost = false;
     boost::json::object result;
     const std::uint64_t session = self->sessions_;
@@ -282,14 +288,41 @@ class client_core : public std::enable_shared_from_this<client_core> {
       is_lost = true;
     }
     if (!is_lost) co_return result;
-    if (session == self->sessions_) {  // no other request has begun a new session meanwhile
-      ++self->sessions_;
-      self->http_->forget_session();
-      co_await initialize(self);
-    }
+    co_await renew(self, session, until);
     result = co_await plain(self, std::move(method), std::move(params), std::move(on_progress), until);
     co_return result;
   }
+
+  /// Begins a new session, unless another request has done that meanwhile, and waits while another request does it.
+  /// \param lost  the number of the session that the server has forgotten.
+  static awaitable<void> renew(std::shared_ptr<client_core> self, std::uint64_t lost, clock::time_point until) {
+    while (self->is_renewing_) {
+      const wait_result woken = co_await self->renewed_.wait(until);
+      if (woken != wait_result::notified)
+        throw error(woken == wait_result::cancelled ? exec_errc::cancelled : exec_errc::unavailable,
+                    "mcp: the request ended before a new session began");
+    }
+    if (self->sessions_ != lost) co_return;
+    const renewing turn(*self);
+    self->http_->forget_session();
+    co_await initialize(self);
+    ++self->sessions_;
+  }
+
+  /// The time in which a new session begins. Other requests wait for its end.
+  class renewing {
+   public:
+    explicit renewing(client_core& core) noexcept : core_(core) { core_.is_renewing_ = true; }
+    renewing(const renewing&) = delete;
+    renewing& operator=(const renewing&) = delete;
+    ~renewing() {
+      core_.is_renewing_ = false;
+      core_.renewed_.notify();
+    }
+
+   private:
+    client_core& core_;
+  };
 
   static awaitable<boost::json::object> plain(std::shared_ptr<client_core> self, std::string method,
                                               boost::json::object params, progress_listener on_progress,
@@ -298,7 +331,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     client_request what;
     what.id = std::to_string(++self->last_id_);
     what.method = method;
-    if (self->is_modern()) what.fields = self->fields_of(method, params);
+    if (self->is_modern()) what.fields = self->headers_.fields_of(method, params);
     self->complete(params, on_progress ? what.id : std::string());
     what.text = R"({"jsonrpc":"2.0","id":)" + what.id + R"(,"method":")" + method + R"(","params":)" +
                 readable_json(params) + "}";
@@ -307,13 +340,21 @@ class client_core : public std::enable_shared_from_this<client_core> {
     if (const boost::json::object* const failure = object_at(response, "error")) {
       const boost::json::value* const data = cofferdam::detail::member(*failure, "data");
       const int number = static_cast<int>(cofferdam::detail::number_at(*failure, "code").value_or(0));
-      throw server_error("mcp: " + self->server() + " answered " + method + " with an error: " +
-                             one_line(text_at(*failure, "message"), 1000) + " (" + std::to_string(number) + ")",
-                         number, data == nullptr ? boost::json::value() : *data);
+      const std::string words = self->link_->clean(one_line(text_at(*failure, "message"), 1000));
+      throw server_error("mcp: " + self->server() + " answered " + method + " with an error: " + words + " (" +
+                             std::to_string(number) + ")",
+                         number, data == nullptr ? boost::json::value() : self->cleaned(*data));
     }
     const boost::json::object* const result = object_at(response, "result");
     if (result == nullptr) throw protocol_violation(self->server(), "the result of " + method + " is not an object");
     co_return *result;
+  }
+
+  /// Returns JSON without the secrets that the server got.
+  boost::json::value cleaned(const boost::json::value& value) const {
+    std::error_code failure;
+    boost::json::value made = cofferdam::detail::parse_untrusted_json(link_->clean(readable_json(value)), failure);
+    return failure ? boost::json::value() : made;
   }
 
   /// Adds `_meta`: the envelope of the modern era, and the token for progress.
@@ -330,57 +371,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     if (!meta.empty()) params["_meta"] = std::move(meta);
   }
 
-  /// Returns the HTTP fields that repeat parts of a request. MCP 2026-07-28, "Streamable HTTP", "Headers".
-  std::vector<std::pair<std::string, std::string>> fields_of(const std::string& method,
-                                                             const boost::json::object& params) const {
-    std::vector<std::pair<std::string, std::string>> fields;
-    if (method == "tools/call" || method == "prompts/get")
-      fields.emplace_back("Mcp-Name", wrapped(text_at(params, "name")));
-    if (method == "resources/read") fields.emplace_back("Mcp-Name", wrapped(text_at(params, "uri")));
-    if (method != "tools/call") return fields;
-    const auto marked = headers_of_.find(std::string(text_at(params, "name")));
-    if (marked == headers_of_.end()) return fields;
-    const boost::json::object* const arguments = object_at(params, "arguments");
-    for (const auto& [parameter, header] : marked->second) {
-      const boost::json::value* const value = cofferdam::detail::member(arguments, parameter);
-      if (value == nullptr || value->is_null()) continue;
-      const boost::json::string* const text = value->if_string();
-      fields.emplace_back("Mcp-Param-" + header, wrapped(text != nullptr ? view_of(*text) : readable_json(*value)));
-    }
-    return fields;
-  }
-
-  /// Returns the parameters of a tool that are repeated in HTTP fields, with the ends of the fields' names; no value if
-  /// the schema marks them wrongly.
-  static std::optional<header_list> marked_parameters(const boost::json::object& schema) {
-    header_list marked;
-    const boost::json::object* const properties = object_at(schema, "properties");
-    if (properties == nullptr) return marked;
-    for (const auto& [name, rules] : *properties) {
-      const boost::json::value* const mark = cofferdam::detail::member(rules.if_object(), "x-mcp-header");
-      if (mark == nullptr) continue;
-      const std::string_view header = mark->is_string() ? view_of(mark->get_string()) : std::string_view();
-      const std::string_view type = text_at(rules.if_object(), "type");
-      const bool is_primitive = type == "string" || type == "integer" || type == "boolean";
-      const bool is_known = std::any_of(marked.begin(), marked.end(), [&](const auto& other) {
-        return cofferdam::detail::same_ignoring_case(other.second, header);
-      });
-      if (!cofferdam::detail::is_token(header) || !is_primitive || is_known) return std::nullopt;
-      marked.emplace_back(std::string(name.data(), name.size()), header);
-    }
-    return marked;
-  }
-
-  /// Returns a value of an HTTP field, in base64 if it is not plain.
-  static std::string wrapped(std::string_view value) {
-    const bool is_plain = std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c < 0x7F; }) &&
-                          value == cofferdam::detail::without_blanks(value) && !value.empty() &&
-                          !(value.starts_with("=?base64?") && value.ends_with("?="));
-    if (is_plain) return std::string(value);
-    return "=?base64?" + cofferdam::detail::base64_encode(as_bytes(value)) + "?=";
-  }
-
-  /// The entry of a request whose progress somebody listens to.
+  /// The entry of a request that has a listener for its progress.
   class heard_progress {
    public:
     heard_progress(client_core& core, std::string id, progress_listener listener) : core_(core), id_(std::move(id)) {
@@ -412,14 +403,26 @@ class client_core : public std::enable_shared_from_this<client_core> {
       const auto found = progress_.find(token == nullptr ? std::string() : boost::json::serialize(*token));
       if (found == progress_.end()) return;
       const progress_listener listener = found->second;
-      listener(real_at(message.params, "progress"), real_at(message.params, "total"),
-               std::string(text_at(message.params, "message")));
+      tell([&] {
+        listener(real_at(message.params, "progress"), real_at(message.params, "total"),
+                 std::string(text_at(message.params, "message")));
+      });
     } else if (message.method == "notifications/message") {
-      if (options_.on_log()) options_.on_log()(message.params);
+      if (options_.on_log()) tell([&] { options_.on_log()(message.params); });
     } else if (message.method.ends_with("/list_changed") || message.method == "notifications/resources/updated") {
       if (!options_.on_change()) return;
       message.params["method"] = cofferdam::detail::json_text(message.method);
-      options_.on_change()(message.params);
+      tell([&] { options_.on_change()(message.params); });
+    }
+  }
+
+  /// Calls a listener. Its exceptions are ignored: they must not end the connection.
+  template <class Call>
+  static void tell(const Call& call) noexcept {
+    try {
+      call();
+    } catch (...) {
+      // The documents of the listeners describe this.
     }
   }
 
@@ -525,7 +528,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   std::string instructions_;
   boost::json::object capabilities_;
   std::map<std::string, progress_listener> progress_;  // by the id of the request
-  std::map<std::string, header_list> headers_of_;      // by the name of the tool
+  repeated_headers headers_;
+  cofferdam::detail::async_event renewed_;  // notified when a new session has begun, or has failed to
+  bool is_renewing_ = false;
   std::uint64_t last_id_ = 0;
   std::uint64_t sessions_ = 0;
   std::size_t questions_ = 0;

@@ -49,11 +49,23 @@ class client_link {
   virtual awaitable<void> send(std::string text) = 0;
   /// Sets the version of the protocol after the handshake.
   virtual void speak(std::string_view version) = 0;
+  /// Returns a text without the secrets of the connection.
+  virtual std::string clean(std::string_view text) const { return std::string(text); }
   /// Returns the words for this connection in messages.
   virtual std::string name() const = 0;
   /// Ends the connection, and waits for its end. Must not be cancelled.
   virtual awaitable<void> close() = 0;
 };
+
+/// Returns the reason why a text from the server cannot be read; empty if it can, or if it is no message of JSON-RPC at
+/// all, such as a line that a program prints by mistake.
+inline std::string unreadable_part(std::string_view text, const rpc_input& input) {
+  if (input.faults.empty()) return {};
+  const std::size_t begin = text.find_first_not_of(" \t");
+  const bool is_message = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[') &&
+                          text.find("\"jsonrpc\"") != std::string_view::npos;
+  return is_message ? input.faults.front().first.message() : std::string();
+}
 
 /// Returns the error for a server that violates the protocol.
 inline error protocol_violation(const std::string& server, const std::string& what) {

@@ -25,7 +25,9 @@ def offer(space, version, module_name, send, fetch):
     """
     import sys
     module = sys.modules.get(module_name)
-    if module is None or getattr(module, "_version", None) != version:
+    if module is not None and not hasattr(module, "_offer"):
+        raise ImportError("the name of the module for tools, %s, is that of another module" % module_name)
+    if module is None or module._version != version:
         for name in [name for name in sys.modules if name == module_name or name.startswith(module_name + ".")]:
             del sys.modules[name]
         module = build(version, module_name, fetch)
@@ -42,26 +44,36 @@ def build(version, module_name, fetch):
     import sys
     import types
 
+    MOST = 3000000  # the most bytes of a call: the runner limits its messages
     kinds = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
     empty = inspect.Parameter.empty
 
     class ToolError(RuntimeError):
         """The error that is raised if a tool fails, or if the host does not permit the call."""
 
-    ToolError.__module__ = module_name
+    ToolError.__module__, ToolError.__qualname__ = module_name, "ToolError"
+    of_modules = {"_send", "_version", "_offer", "ToolError", "search_tools", "describe_tool", "__path__", "__getattr__"}
+    of_modules.update(dir(types.ModuleType), vars(types.ModuleType("any")))
 
-    def identifier(text, taken):
-        """Returns a name for Python that is not taken yet."""
-        made = "".join(c if c.isalnum() and ord(c) < 128 else "_" for c in text) or "_"
-        if made[0].isdigit():
-            made = "_" + made
-        if keyword.iskeyword(made):
-            made += "_"
-        unique, number = made, 1
-        while unique in taken:
-            number += 1
-            unique = "%s_%d" % (made, number)
-        return unique
+    class Names:
+        """Makes names for Python, each only once."""
+
+        def __init__(self, reserved=()):
+            self.reserved, self.taken, self.last = reserved, set(), {}
+
+        def make(self, text):
+            made = "".join(c if c.isalnum() and ord(c) < 128 else "_" for c in text) or "_"
+            if made[0].isdigit():
+                made = "_" + made
+            if keyword.iskeyword(made) or made in self.reserved:
+                made += "_"
+            unique, number = made, self.last.get(made, 1)
+            while unique in self.taken:
+                number += 1
+                unique = "%s_%d" % (made, number)
+            self.last[made] = number
+            self.taken.add(unique)
+            return unique
 
     def plain(value):
         """Converts a value that JSON does not know."""
@@ -77,9 +89,12 @@ def build(version, module_name, fetch):
     def opened(block):
         """Returns a block of an answer as a Python value."""
         if block.get("type") == "text":
-            return block.get("text", "")
-        if "data" in block:
-            return dict(block, data=base64.b64decode(block["data"]))
+            return str(block.get("text", ""))
+        if isinstance(block.get("data"), str):
+            try:
+                return dict(block, data=base64.b64decode(block["data"]))
+            except ValueError:
+                pass  # the server has sent something else, which stays as it is
         return block
 
     def result_of(answer):
@@ -87,17 +102,28 @@ def build(version, module_name, fetch):
             raise ToolError(answer["error"])
         if "value" in answer:
             return answer["value"]
-        blocks = [opened(block) for block in answer["blocks"]]
+        blocks = [opened(block) for block in answer["blocks"] if isinstance(block, dict)]
         if all(isinstance(block, str) for block in blocks):
             return "\n".join(blocks)
         return blocks[0] if len(blocks) == 1 else blocks
 
     def send(calls):
-        return json.loads(module._send(json.dumps(calls, default=plain, allow_nan=False)))
+        text = json.dumps(calls, default=plain, allow_nan=False)
+        if len(text) > MOST:
+            raise ValueError("the arguments of a call have more than %d bytes" % MOST)
+        return json.loads(module._send(text))
 
-    waiting = []
+    loops = []  # of each event loop: the loop, and the calls that wait there
 
-    def send_waiting():
+    def waiting_in(loop):
+        loops[:] = [entry for entry in loops if not entry[0].is_closed()]
+        for known, calls in loops:
+            if known is loop:
+                return calls
+        loops.append((loop, []))
+        return loops[-1][1]
+
+    def send_waiting(waiting):
         """Sends the calls of all coroutines that wait at this moment, so that the host serves them at the same time."""
         batch = waiting[:]
         del waiting[:]
@@ -112,15 +138,31 @@ def build(version, module_name, fetch):
             if not future.done():
                 future.set_result(answer)
 
+    def rules_of(value):
+        return value if isinstance(value, dict) else {}
+
+    def allows_none(rules):
+        """Returns True if a schema allows null."""
+        kind = rules.get("type")
+        if kind is None and not any(word in rules for word in ("anyOf", "oneOf", "enum", "$ref")):
+            return True
+        choices = [each for word in ("anyOf", "oneOf") for each in rules.get(word) or [] if isinstance(each, dict)]
+        return (kind == "null" or isinstance(kind, list) and "null" in kind or
+                isinstance(rules.get("enum"), list) and None in rules["enum"] or
+                any(each is not rules and allows_none(each) for each in choices))
+
     def make(about, path, name):
         schema = about["schema"]
-        properties = schema.get("properties") or {}
-        required = [key for key in schema.get("required") or [] if key in properties]
-        originals, parameters = {}, []
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        required = schema.get("required")
+        required = [key for key in required if isinstance(key, str)] if isinstance(required, list) else []
+        required = [key for key in dict.fromkeys(required) if key in properties]
+        originals, parameters, names_of_parameters = {}, [], Names()
         for key in required + [key for key in properties if key not in required]:
-            own = identifier(key, originals)
+            own = names_of_parameters.make(key)
             originals[own] = key
-            rules = properties[key] if isinstance(properties[key], dict) else {}
+            rules = rules_of(properties[key])
             kind = rules.get("type")
             parameters.append(inspect.Parameter(
                 own, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=empty if key in required else rules.get("default"),
@@ -137,24 +179,27 @@ def build(version, module_name, fetch):
                 raise TypeError("%s%s: %s" % (path, signature, failure)) from None
             given = dict(bound.arguments)
             given.update(given.pop("arguments", {}) if "arguments" not in originals else {})
-            return [about["id"], {originals.get(own, own): value for own, value in given.items()
-                                  if value is not None or originals.get(own) in required}]
+            arguments = {originals.get(own, own): value for own, value in given.items()}
+            return [about["id"], {key: value for key, value in arguments.items() if value is not None or
+                                  key in required or allows_none(rules_of(properties.get(key)))}]
 
         def tool(*args, **kwargs):
-            return result_of(send([call_of(args, kwargs)])[0])
+)driver_ends";
+inline constexpr std::string_view code_tools_2 = R"driver_ends(            return result_of(send([call_of(args, kwargs)])[0])
 
         async def later(*args, **kwargs):
             import asyncio
             loop = asyncio.get_running_loop()
             future = loop.create_future()
+            waiting = waiting_in(loop)
             waiting.append((call_of(args, kwargs), future))
             if len(waiting) == 1:
-                loop.call_soon(send_waiting)
+                loop.call_soon(send_waiting, waiting)
             return result_of(await future)
 
         lines = [about["description"].strip()]
         for own, key in originals.items():
-            text = properties[key].get("description") if isinstance(properties[key], dict) else None
+            text = rules_of(properties[key]).get("description")
             if text:
                 lines.append("%s: %s" % (own, text))
         if about.get("output"):
@@ -195,24 +240,23 @@ def build(version, module_name, fetch):
             raise AttributeError("%s has no tool %r; %s.search_tools(%r) finds tools" % (where, name, module_name, name))
         return look_up
 
-)driver_ends";
-inline constexpr std::string_view code_tools_2 = R"driver_ends(    module = types.ModuleType(module_name, "The tools that the host offers. search_tools() lists them.")
+    module = types.ModuleType(module_name, "The tools that the host offers. search_tools() lists them.")
     module._version, module._offer = version, offer
     module.__path__ = []
     module.ToolError, module.search_tools, module.describe_tool = ToolError, search_tools, describe_tool
     module.__getattr__ = missing(module_name)
     sys.modules[module_name] = module
-    servers = {}
+    servers, names_of_servers = {}, Names(of_modules)
     for about in json.loads(fetch()):
         if about["server"] not in servers:
-            own = identifier(about["server"], vars(module))
+            own = names_of_servers.make(about["server"])
             part = types.ModuleType("%s.%s" % (module_name, own), about["instructions"] or None)
             part.__getattr__ = missing(own)
             sys.modules[part.__name__] = part
             setattr(module, own, part)
-            servers[about["server"]] = (own, part)
-        own, part = servers[about["server"]]
-        name = identifier(about["tool"], vars(part))
+            servers[about["server"]] = (own, part, Names(of_modules))
+        own, part, names = servers[about["server"]]
+        name = names.make(about["tool"])
         path = "%s.%s" % (own, name)
         everything[path] = make(about, path, name)
         setattr(part, name, everything[path])

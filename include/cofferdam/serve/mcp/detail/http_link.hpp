@@ -21,7 +21,11 @@
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -29,12 +33,15 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
@@ -80,8 +87,8 @@ class http_link final : public client_link, public std::enable_shared_from_this<
         hears_(std::move(hears)),
         client_(executor, where_.place.reach(options.tls())),
         tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
+    hide_secrets(options);
     if (options.token().empty()) return;
-    redactor_.hide(options.token());
     std::string text("Bearer ");
     text.reserve(text.size() + options.token().size());
     text += options.token().reveal();
@@ -97,8 +104,15 @@ class http_link final : public client_link, public std::enable_shared_from_this<
   std::string name() const override { return where_.place.text(); }
   awaitable<void> close() override { return end(shared_from_this()); }
 
-  /// Ends the background coroutines without waiting.
-  void abandon() noexcept { tasks_->cancel(); }
+  /// Ends the background coroutines and the requests under way, without waiting.
+  void abandon() noexcept {
+    is_abandoned_ = true;
+    for (asio::steady_timer* const limit : limits_of_requests_) limit->cancel();
+    tasks_->cancel();
+  }
+
+  /// Returns the text without the token, the values of header fields, and those of the URL's query.
+  std::string clean(std::string_view text) const override { return redactor_.clean(text); }
 
   /// Forgets the session, so that a new one can begin.
   void forget_session() {
@@ -111,6 +125,40 @@ class http_link final : public client_link, public std::enable_shared_from_this<
   void listen() { tasks_->spawn(hear_all(shared_from_this())); }
 
  private:
+  void hide_secrets(const client_options& options) {
+    redactor_.hide(options.token());
+    for (const http_field& each : options.headers()) {
+      redactor_.hide(secret_string(each.value()));
+      if (const std::size_t blank = each.value().find(' '); blank != std::string::npos)  // "Bearer KEY"
+        redactor_.hide(secret_string(each.value().substr(blank + 1)));
+    }
+    const std::size_t mark = where_.target.find('?');
+    if (mark == std::string::npos) return;
+    std::string_view rest = std::string_view(where_.target).substr(mark + 1);
+    while (!rest.empty()) {
+      const std::string_view pair = rest.substr(0, rest.find('&'));
+      rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
+      redactor_.hide(secret_string(std::string(pair.substr(pair.find('=') + 1))));
+    }
+  }
+
+  /// The time limit of a request, which `abandon` ends early.
+  class request_limit {
+   public:
+    request_limit(http_link& link, clock::time_point until)
+        : link_(link), timer_(link.executor_, std::min(until, clock::now() + std::chrono::hours(24 * 365))) {
+      link_.limits_of_requests_.push_back(&timer_);
+    }
+    request_limit(const request_limit&) = delete;
+    request_limit& operator=(const request_limit&) = delete;
+    ~request_limit() { std::erase(link_.limits_of_requests_, &timer_); }
+    asio::steady_timer& timer() noexcept { return timer_; }
+
+   private:
+    http_link& link_;
+    asio::steady_timer timer_;
+  };
+
   http_request message(std::string method) const {
     http_request what(std::move(method), where_.target);
     for (const http_field& each : fields_) what.field(each.name(), each.value());
@@ -166,14 +214,19 @@ class http_link final : public client_link, public std::enable_shared_from_this<
   static awaitable<boost::json::object> ask(std::shared_ptr<http_link> self, client_request what,
                                             clock::time_point until) {
     boost::json::object response;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::min<clock::duration>(until - clock::now(), std::chrono::hours(24 * 365)));
-    bool is_in_time = false;
     bool is_cancelled = false;
+    bool is_in_time = false;
     const client_request& asked = what;
     try {
-      is_in_time = co_await cofferdam::detail::arrived_in_time(
-          self->executor_, std::max(left, std::chrono::milliseconds(1)), exchange(self, asked, response));
+      request_limit limit(*self, until);
+      auto both = asio::experimental::make_parallel_group(
+          asio::co_spawn(self->executor_, exchange(self, asked, response), cofferdam::detail::deferred),
+          limit.timer().async_wait(cofferdam::detail::deferred));
+      auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+      const std::exception_ptr failure = std::get<1>(result);
+      const bool has_expired = std::get<0>(result)[0] != 0 && !std::get<2>(result);
+      is_in_time = !failure;
+      if (failure && !has_expired && !self->is_abandoned_) std::rethrow_exception(failure);
     } catch (const error& failure) {
       if (failure.code() != exec_errc::cancelled) throw;
       is_cancelled = true;
@@ -182,6 +235,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
       is_cancelled = true;
     }
     if (is_in_time && !is_cancelled) co_return response;
+    if (self->is_abandoned_) throw error(exec_errc::environment_closed, "mcp: the client was closed");
     // In the modern era, the end of the connection is the cancellation.
     if (self->version_ != modern_version && what.method != "initialize")
       self->tasks_->spawn(notify(self, cancellation_of(what.id, is_cancelled ? "cancelled" : "time limit")));
@@ -281,7 +335,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
       if (failure.code() != exec_errc::io_error) throw;
     }
     if (!reader.last_id().empty()) last_id = reader.last_id();
-    if (reader.retry()) pause = std::min(std::chrono::milliseconds(*reader.retry()), longest_pause);
+    if (reader.retry()) pause = std::clamp(std::chrono::milliseconds(*reader.retry()), shortest_pause, longest_pause);
     co_return is_found;
   }
 
@@ -290,6 +344,8 @@ class http_link final : public client_link, public std::enable_shared_from_this<
   bool take(std::string_view text, const std::string& id, boost::json::object& response) {
     bool is_found = false;
     rpc_input input = read_rpc(text, limits_);
+    if (const std::string why = unreadable_part(text, input); !why.empty())
+      throw protocol_violation(name(), "a message cannot be read: " + why);
     if (input.is_batch && version_ >= std::string_view("2025-06-18"))
       throw protocol_violation(name(), "it sent a batch of messages");
     for (rpc_message& each : input.messages) {
@@ -363,6 +419,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
   }
 
   static constexpr std::chrono::milliseconds patience{2000};
+  static constexpr std::chrono::milliseconds shortest_pause{100};
   static constexpr std::chrono::milliseconds longest_pause{60'000};
 
   asio::any_io_executor executor_;
@@ -374,8 +431,10 @@ class http_link final : public client_link, public std::enable_shared_from_this<
   std::shared_ptr<cofferdam::detail::joined_tasks> tasks_;
   redactor redactor_;
   secret_string authorization_;
+  std::vector<asio::steady_timer*> limits_of_requests_;
   std::string version_;
   std::string session_;
+  bool is_abandoned_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail

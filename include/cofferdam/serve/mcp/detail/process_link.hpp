@@ -8,6 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/detail/request_body.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
@@ -28,11 +29,19 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 
 using cofferdam::detail::async_event;
 using cofferdam::detail::wait_result;
+
+/// A server that is a running command, and the secrets that it got.
+class started_server {
+ public:
+  process running;
+  std::vector<std::string> secrets;  ///< the values of its environment variables
+};
 
 /// A connection to a server that is a running command, with one message per line. MCP, "Transports", "stdio".
 ///
@@ -41,12 +50,17 @@ using cofferdam::detail::wait_result;
 class process_link final : public client_link, public std::enable_shared_from_this<process_link> {
  public:
   /// \param hears  receives the messages that are no responses.
-  process_link(asio::any_io_executor executor, process running, std::size_t max_bytes, server_message_listener hears)
-      : process_(std::move(running)),
+  process_link(asio::any_io_executor executor, started_server server, std::size_t max_bytes,
+               server_message_listener hears)
+      : process_(std::move(server.running)),
         limits_{max_bytes},
         hears_(std::move(hears)),
         changed_(executor),
-        tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {}
+        tasks_(std::make_shared<cofferdam::detail::joined_tasks>(executor)) {
+    // Short values, such as "1" or "true", are no secrets, and would garble the texts.
+    for (std::string& value : server.secrets)
+      if (value.size() >= 8) redactor_.hide(secret_string(std::move(value)));
+  }
 
   /// Starts the background coroutines.
   void begin() {
@@ -63,10 +77,12 @@ class process_link final : public client_link, public std::enable_shared_from_th
   }
   void speak(std::string_view) override {}
   std::string name() const override { return "the server"; }
+  std::string clean(std::string_view text) const override { return redactor_.clean(text); }
 
-  /// Ends the background coroutines, and thereby the command, without waiting.
+  /// Ends the background coroutines, and thereby the command, without waiting. Requests under way fail.
   void abandon() noexcept {
     is_closed_ = true;
+    changed_.notify();
     tasks_->cancel();
   }
 
@@ -79,6 +95,7 @@ class process_link final : public client_link, public std::enable_shared_from_th
 
   struct waiting {
     std::optional<boost::json::object> response;
+    std::optional<error> failure;
   };
 
   void enqueue(std::string text) {
@@ -98,13 +115,14 @@ class process_link final : public client_link, public std::enable_shared_from_th
     self->pending_[what.id] = mine;
     bool is_late = false;
     bool is_cancelled = false;
-    while (!mine->response && !self->lost_ && !self->is_closed_ && !is_late && !is_cancelled) {
+    while (!mine->response && !mine->failure && !self->lost_ && !self->is_closed_ && !is_late && !is_cancelled) {
       const wait_result woken = co_await self->changed_.wait(until);
       is_cancelled = woken == wait_result::cancelled;
       is_late = woken == wait_result::timed_out;
     }
     self->pending_.erase(what.id);
     if (mine->response) co_return std::move(*mine->response);
+    if (mine->failure) throw *mine->failure;
     if (self->lost_) throw *self->lost_;
     if (self->is_closed_) throw error(exec_errc::environment_closed, "mcp: the client was closed");
     if (what.method != "initialize") self->enqueue(cancellation_of(what.id, is_late ? "time limit" : "cancelled"));
@@ -145,7 +163,7 @@ class process_link final : public client_link, public std::enable_shared_from_th
 
   static awaitable<void> wait_for_end(std::shared_ptr<process_link> self, std::string& ending) {
     const command_result result = co_await self->process_.wait();
-    ending = describe(result);
+    ending = self->clean(describe(result));
   }
 
   static awaitable<void> read_all(std::shared_ptr<process_link> self) {
@@ -161,10 +179,12 @@ class process_link final : public client_link, public std::enable_shared_from_th
         std::string_view line;
         for (line_reader::found found = lines.next(piece, line); found != line_reader::found::nothing;
              found = lines.next(piece, line)) {
-          if (found == line_reader::found::too_long)
-            throw error(exec_errc::too_large, "mcp: a message of the server is longer than the limit of " +
-                                                  std::to_string(self->limits_.bytes) + " bytes");
-          self->take(line);
+          if (found == line_reader::found::too_long) {
+            self->fail_all(error(exec_errc::too_large, "mcp: a message of the server is longer than the limit of " +
+                                                           std::to_string(self->limits_.bytes) + " bytes"));
+          } else {
+            self->take(line);
+          }
         }
       }
       // A command that has closed its output can answer nothing. If it goes on, it is ended.
@@ -179,9 +199,18 @@ class process_link final : public client_link, public std::enable_shared_from_th
     self->changed_.notify();
   }
 
+  /// Fails all requests under way. The response to one of them cannot be read, and it is not known which.
+  void fail_all(const error& reason) {
+    for (const auto& [id, request] : pending_)
+      if (!request->response) request->failure = reason;
+    changed_.notify();
+  }
+
   /// Takes a line of the server. A line that is no message is skipped: some servers print other lines.
   void take(std::string_view line) {
     rpc_input input = read_rpc(line, limits_);
+    if (const std::string why = unreadable_part(line, input); !why.empty())
+      fail_all(protocol_violation(name(), "a message cannot be read: " + why));
     for (rpc_message& each : input.messages) {
       if (each.kind != rpc_kind::response) {
         hears_(std::move(each));
@@ -229,6 +258,7 @@ class process_link final : public client_link, public std::enable_shared_from_th
   std::map<std::string, std::shared_ptr<waiting>> pending_;
   std::deque<std::string> unsent_;
   std::size_t unsent_bytes_ = 0;
+  redactor redactor_;
   std::optional<error> lost_;
   bool is_closed_ = false;
 };

@@ -7,6 +7,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
@@ -165,9 +166,14 @@ class open_server {
   }
 };
 
-inline awaitable<void> close_servers(std::vector<std::unique_ptr<open_server>>& servers) {
+inline awaitable<void> close_each(std::vector<std::unique_ptr<open_server>>& servers) {
   for (const std::unique_ptr<open_server>& each : servers) co_await open_server::end(*each);
   servers.clear();
+}
+
+inline awaitable<void> close_servers(std::vector<std::unique_ptr<open_server>>& servers) {
+  const std::function<awaitable<void>()> closes = [&servers] { return close_each(servers); };
+  co_await cofferdam::detail::shielded(closes);
 }
 
 inline awaitable<void> offer_servers(std::vector<std::unique_ptr<open_server>>& servers, toolbox& box) {
@@ -181,7 +187,9 @@ inline awaitable<void> offer_servers(std::vector<std::unique_ptr<open_server>>& 
     approved[each->entry.name] = each->entry.approve;
   }
   const call_approval ask = [approved](const tool_call& call) -> awaitable<bool> {
-    const std::vector<std::string>& names = approved.at(call.server());
+    const auto found = approved.find(call.server());
+    if (found == approved.end()) co_return false;
+    const std::vector<std::string>& names = found->second;
     co_return std::any_of(names.begin(), names.end(),
                           [&](const std::string& name) { return name == "*" || name == call.tool().name(); });
   };

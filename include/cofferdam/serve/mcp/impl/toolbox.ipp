@@ -7,7 +7,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/code/host_function.hpp>
-#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/join_all.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
@@ -18,7 +17,9 @@
 #include <cofferdam/serve/mcp_client.hpp>
 #include <cofferdam/tools/function.hpp>
 
-#include <asio/error.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/this_coro.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -63,10 +64,11 @@ class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
   std::size_t max_answer = std::size_t{1} << 20U;
   std::string module = "cofferdam_tools";
   std::size_t changes = 0;               // the number of changes of `tools` and `module`
-  std::uint64_t number = next_number();  // tells apart the toolboxes of one program
+  std::uint64_t number = next_number();  // of this toolbox in the program
 
   /// Returns the list of all tools, as JSON text for the prelude.
-  std::string catalogue() const {
+  const std::string& catalogue() {
+    if (listed_changes_ == changes && !listed_.empty()) return listed_;
     boost::json::array all;
     for (std::size_t i = 0; i < tools.size(); ++i) {
       const offered_tool& each = tools[i];
@@ -80,7 +82,9 @@ class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
       if (!each.tool.output_schema().empty()) entry["output"] = each.tool.output_schema();
       all.push_back(std::move(entry));
     }
-    return readable_json(all);
+    listed_ = readable_json(all);
+    listed_changes_ = changes;
+    return listed_;
   }
 
   bool has_server(std::string_view name) const {
@@ -92,6 +96,9 @@ class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
   }
+
+  std::string listed_;  // the catalogue at the time of `listed_changes_`
+  std::size_t listed_changes_ = 0;
 };
 
 /// One call of one run.
@@ -110,14 +117,28 @@ class code_calls {
   /// Serves the calls in a JSON text of the prelude, and returns the answers as JSON text.
   static awaitable<boost::json::value> serve(std::shared_ptr<code_calls> self, std::string text) {
     std::vector<code_call> calls = self->parse(text);
-    const auto serves = [&](std::size_t number) { return serve_one(self, calls[number]); };
+    std::size_t bytes = 0;  // of all answers
+    const auto serves = [&](std::size_t number) { return serve_one(self, calls[number], bytes); };
     co_await cofferdam::detail::join_all(calls.size(), self->box_->at_once, serves);
     boost::json::array answers;
     for (code_call& each : calls) answers.push_back(std::move(each.answer));
     co_return cofferdam::detail::json_text(readable_json(answers));
   }
 
+  /// Returns the list of all tools. A run can get it as often as it can call tools.
+  static awaitable<boost::json::value> list(std::shared_ptr<code_calls> self) {
+    if (++self->lists_ > self->box_->max_calls) throw cofferdam::detail::wrong_arguments(self->too_many());
+    co_return cofferdam::detail::json_text(self->box_->catalogue());
+  }
+
  private:
+  /// The maximum size of the answers to calls that are sent at once, in bytes of JSON.
+  static constexpr std::size_t most_at_once = std::size_t{16} << 20U;
+
+  std::string too_many() const {
+    return "the run has made " + std::to_string(box_->max_calls) + " calls of tools, the maximum";
+  }
+
   static boost::json::object failed(const std::string& why) {
     boost::json::object answer;
     answer["ok"] = false;
@@ -130,6 +151,8 @@ class code_calls {
     std::error_code failure;
     const boost::json::value value = cofferdam::detail::parse_untrusted_json(text, failure);
     const boost::json::array* const listed = failure ? nullptr : value.if_array();
+    if (failure)
+      throw cofferdam::detail::wrong_arguments("the arguments of a call cannot be read as JSON: " + failure.message());
     if (listed == nullptr) throw cofferdam::detail::wrong_arguments("the calls are not a list");
     if (listed->size() > box_->max_calls)
       throw cofferdam::detail::wrong_arguments("more than " + std::to_string(box_->max_calls) +
@@ -149,13 +172,16 @@ class code_calls {
     return calls;
   }
 
-  static awaitable<void> serve_one(std::shared_ptr<code_calls> self, code_call& call) {
+  /// \param bytes  the size of the answers to all calls that were sent at once.
+  static awaitable<void> serve_one(std::shared_ptr<code_calls> self, code_call& call, std::size_t& bytes) {
     const auto begin = std::chrono::steady_clock::now();
     const offered_tool target = *call.target;
     const tool_call described(target.server, target.tool, call.arguments);
+    const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     std::string failure;
+    std::exception_ptr cancelled;
     if (++self->count_ > self->box_->max_calls) {
-      failure = "the run has made " + std::to_string(self->box_->max_calls) + " calls of tools, the maximum";
+      failure = self->too_many();
     } else {
       try {
         const bool is_permitted = co_await permitted(*self->box_, described);
@@ -163,30 +189,32 @@ class code_calls {
           client& source = *target.source;
           const remote_answer answer = co_await source.call(target.tool.name(), std::move(call.arguments));
           call.answer = answer_of(answer, target.tool);
-          if (answer.is_error()) failure = answer.text().empty() ? "the tool has failed" : answer.text();
+          if (answer.is_error())
+            failure = answer.text().empty() ? "the tool has failed" : printable_text(answer.text());
         } else {
           failure = target.server + ": " + target.tool.name() +
                     " may change something, and the host program does not permit the call";
         }
-      } catch (const error& reason) {
-        if (reason.code() == exec_errc::cancelled) throw;
-        failure = reason.what();
-      } catch (const std::system_error& reason) {
-        if (reason.code() == asio::error::operation_aborted) throw;
-        failure = reason.what();
       } catch (const std::exception& reason) {
         failure = reason.what();
+        if (cancellation.cancelled() != asio::cancellation_type::none) cancelled = std::current_exception();
+      } catch (...) {
+        failure = "the host program failed to serve the call";
       }
     }
     if (!failure.empty()) call.answer = failed(failure);
     std::size_t size = readable_json(call.answer).size();
-    if (size > self->box_->max_answer) {
-      failure = "the answer of " + target.tool.name() + " has " + std::to_string(size) + " bytes; the limit is " +
-                std::to_string(self->box_->max_answer);
+    if (size > self->box_->max_answer || bytes + size > most_at_once) {
+      failure = size > self->box_->max_answer ? "the answer of " + target.tool.name() + " has " + std::to_string(size) +
+                                                    " bytes; the limit is " + std::to_string(self->box_->max_answer)
+                                              : "the answers to calls that were sent at once have more than 16 MiB";
       call.answer = failed(failure);
+      size = failure.size();
     }
+    bytes += size;
     const auto time = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
     if (self->box_->listener) self->box_->listener(described, tool_call_end(failure, size, time));
+    if (cancelled) std::rethrow_exception(cancelled);
   }
 
   static awaitable<bool> permitted(const toolbox_state& box, const tool_call& call) {
@@ -205,16 +233,25 @@ class code_calls {
       made["blocks"] = answer.content();
       return made;
     }
-    // The Python SDK wraps a value that is no object into an object, and marks the schema.
-    if (cofferdam::detail::is_true_at(tool.output_schema(), "x-fastmcp-wrap-result") && data->is_object() &&
-        data->get_object().contains("result"))
-      data = data->get_object().at("result");
+    const bool is_wrapped = data->is_object() && data->get_object().size() == 1 && wraps_result(tool);
+    if (is_wrapped && data->get_object().contains("result")) data = data->get_object().at("result");
     made["value"] = std::move(*data);
     return made;
   }
 
+  /// Returns true if the data of a tool's answers are in a member `result`. Servers that are written in Python wrap a
+  /// value that is no object so. FastMCP marks the schema; MCP's own SDK gives it the title NAMEOutput.
+  static bool wraps_result(const remote_tool& tool) {
+    const boost::json::object schema = tool.output_schema();
+    if (cofferdam::detail::is_true_at(schema, "x-fastmcp-wrap-result")) return true;
+    const boost::json::object* const properties = cofferdam::detail::object_at(schema, "properties");
+    return properties != nullptr && properties->size() == 1 && properties->contains("result") &&
+           cofferdam::detail::text_at(schema, "title") == tool.name() + "Output";
+  }
+
   std::shared_ptr<toolbox_state> box_;
   std::size_t count_ = 0;
+  std::size_t lists_ = 0;
 };
 
 /// Returns the name of a server, a tool or an argument as the prelude makes it, except that it may not be unique.
@@ -222,10 +259,34 @@ inline std::string python_name(std::string_view text) {
   std::string made;
   for (const char c : text.substr(0, 128)) {
     const bool is_kept = c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    made += is_kept ? c : '_';
+    if (is_kept) made += c;
+    // A character of several bytes becomes one `_`.
+    if (!is_kept && (static_cast<unsigned char>(c) & 0xC0U) != 0x80U) made += '_';
   }
-  if (!made.empty() && made.front() >= '0' && made.front() <= '9') made.insert(0, "_");
+  if (made.empty() || (made.front() >= '0' && made.front() <= '9')) made.insert(0, "_");
+  if (cofferdam::detail::is_python_keyword(made)) made += '_';
   return made;
+}
+
+/// Returns the arguments of a tool's function, such as "city, days=None".
+inline std::string python_arguments(const boost::json::object& schema) {
+  const boost::json::object* const properties = cofferdam::detail::object_at(schema, "properties");
+  if (properties == nullptr) return {};
+  const std::vector<std::string> required = cofferdam::detail::texts_at(schema, "required");
+  std::string shown;
+  const auto add = [&](const std::string& name, const char* usual) {
+    shown += (shown.empty() ? "" : ", ") + python_name(name) + usual;
+  };
+  for (std::size_t i = 0; i < required.size(); ++i) {
+    const bool is_first = std::find(required.begin(), required.begin() + static_cast<std::ptrdiff_t>(i), required[i]) ==
+                          required.begin() + static_cast<std::ptrdiff_t>(i);
+    if (is_first && properties->contains(required[i])) add(required[i], "");
+  }
+  for (const auto& each : *properties) {
+    const std::string name(each.key().data(), each.key().size());
+    if (std::find(required.begin(), required.end(), name) == required.end()) add(name, "=None");
+  }
+  return shown;
 }
 
 /// Returns the code that makes the module, or renews the module of an earlier run. It uses no names that the code of
@@ -245,10 +306,6 @@ inline std::string prelude_of(const toolbox_state& state) {
          version + "', '" + state.module +
          "', _cofferdam_send, _cofferdam_fetch)\n"
          "del _cofferdam_builtins, _cofferdam_sys, _cofferdam_space\n";
-}
-
-inline awaitable<boost::json::value> catalogue_of(std::shared_ptr<toolbox_state> state) {
-  co_return cofferdam::detail::json_text(state->catalogue());
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
@@ -328,9 +385,10 @@ COFFERDAM_DECL toolbox& toolbox::module_name(std::string name) {
   bool is_name = !name.empty() && name.size() <= 100 && (name.front() < '0' || name.front() > '9');
   for (const char c : name)
     is_name = is_name && (c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
-  if (!is_name)
+  if (!is_name || cofferdam::detail::is_python_keyword(name))
     throw error(exec_errc::invalid_argument,
-                "mcp::toolbox: the name of the module must have letters, digits and '_', and not begin with a digit");
+                "mcp::toolbox: the name of the module must have letters, digits and '_', not begin with a digit, "
+                "and be no keyword of Python");
   state_->module = std::move(name);
   ++state_->changes;
   return *this;
@@ -348,14 +406,9 @@ COFFERDAM_DECL std::string toolbox::description() const {
     for (std::size_t i = 0; i < state_->tools.size() && i < max_listed; ++i) {
       const detail::offered_tool& each = state_->tools[i];
       text += "\n- " + detail::python_name(each.server) + "." + detail::python_name(each.tool.name()) + "(";
-      const boost::json::object schema = each.tool.input_schema();
-      std::string names;
-      if (const boost::json::object* const properties = cofferdam::detail::object_at(schema, "properties"))
-        for (const auto& property : *properties)
-          names += (names.empty() ? "" : ", ") +
-                   detail::python_name(std::string_view(property.key().data(), property.key().size()));
       const std::string words = each.tool.description();
-      text += names + "): " + one_line(std::string_view(words).substr(0, words.find('\n')), 150);
+      text += detail::python_arguments(each.tool.input_schema()) +
+              "): " + one_line(std::string_view(words).substr(0, words.find('\n')), 150);
     }
     if (state_->tools.size() > max_listed)
       text += "\n- and " + std::to_string(state_->tools.size() - max_listed) + " others, which search_tools finds";
@@ -374,7 +427,7 @@ COFFERDAM_DECL code_request toolbox::offer(code_request request) const {
   const auto serves = [calls](boost::json::object arguments) {
     return detail::code_calls::serve(calls, std::string(cofferdam::detail::text_at(arguments, "calls")));
   };
-  const auto lists = [state = state_](boost::json::object) { return detail::catalogue_of(state); };
+  const auto lists = [calls](boost::json::object) { return detail::code_calls::list(calls); };
   cofferdam::detail::host_function send("_cofferdam_send", serves);
   send.parameter("calls", "str");
   request.function(std::move(send)).function(cofferdam::detail::host_function("_cofferdam_fetch", lists));
