@@ -77,6 +77,12 @@ awaitable<mcp::answer> wait(std::shared_ptr<crowd> all, mcp::call&) {
   co_return mcp::answer("waited");
 }
 
+awaitable<mcp::answer> never(mcp::call&) {
+  asio::steady_timer pause(co_await asio::this_coro::executor, 1h);
+  co_await pause.async_wait(asio::use_awaitable);
+  co_return mcp::answer("never");
+}
+
 using box_work = std::function<awaitable<void>(mcp::client& client, local_environment& place, crowd& waiting)>;
 
 /// Runs `body` with a client of a server that has the tools above.
@@ -98,6 +104,7 @@ void with_tools(const box_work& body) {
     server.add(tools::definition("parts", "Two parts.").input(any).hints(true, false, true, false), parts);
     server.add(tools::definition("fail", "Fails.").input(any).hints(true, false, true, false), fail);
     server.add(tools::definition("large", "A large answer.").input(any).hints(true, false, true, false), large);
+    server.add(tools::definition("never", "Does not end.").input(any).hints(true, false, true, false), never);
     server.add(tools::definition("wait", "Waits.").input(any).hints(true, false, true, false), waits);
     server.add(tools::definition("drop", "Removes a table.").input(typed).hints(false, true, false, false), echo);
     listener where = tcp_listener(executor, "127.0.0.1", 0);
@@ -297,7 +304,7 @@ asyncio.run(all())
 }
 
 TEST(McpToolbox, a_run_that_ends_cancels_its_calls) {
-  with_tools([](mcp::client& client, local_environment& place, crowd& waiting) -> awaitable<void> {
+  with_tools([](mcp::client& client, local_environment& place, crowd&) -> awaitable<void> {
     mcp::toolbox box;
     co_await box.add("w", client, every());
     std::string ends;
@@ -307,14 +314,13 @@ TEST(McpToolbox, a_run_that_ends_cancels_its_calls) {
     box.on_call(hears);
     auto recipe = environment_ref(place) | python() | mcp::offer_tools(box);
     const auto runs = [&](auto& runner) -> awaitable<void> {
-      code_request request("import cofferdam_tools\nwhile True: cofferdam_tools.w.wait()");
+      code_request request("import cofferdam_tools\ncofferdam_tools.w.never()");
       request.timeout(400ms);
       const code_result result = co_await runner.run_code(std::move(request));
       EXPECT_EQ(result.kind(), error_kind::timeout) << result.reason();
     };
     co_await with(std::move(recipe), runs);
-    EXPECT_GE(waiting.most, 1);
-    EXPECT_NE(ends.find("wait: "), std::string::npos) << ends;  // the last call was cancelled
+    EXPECT_NE(ends.find("never: "), std::string::npos) << ends;
   });
 }
 
