@@ -13,6 +13,8 @@ const content = new Blob([Buffer.alloc(size, "x")]);
 
 for await (const line of createInterface({ input: process.stdin })) {
   const word = line.trim();
+  // Each round writes a new file.
+  if (word === "file" && (await sandbox.files.exists("/home/user/peer"))) await sandbox.files.remove("/home/user/peer");
   const begin = process.hrtime.bigint();
   const busy = process.cpuUsage();
   if (word === "command") {
