@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/version.hpp>
+#include <cofferdam/net/http_message.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,14 +31,8 @@ class file_metadata {
   /// \throws error{exec_errc::invalid_argument} if the key or the value is invalid.
   /// \throws error{exec_errc::too_large} if all keys and values together are too long.
   file_metadata& add(std::string key, std::string value) {
-    constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-    const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-    const auto is_name = [&](char c) {
-      return is_letter(c) || (c >= '0' && c <= '9') || marks.find(c) != std::string_view::npos;
-    };
-    for (char& c : key)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (key.empty() || key.size() > max_key || !std::all_of(key.begin(), key.end(), is_name))
+    for (char& c : key) c = cofferdam::detail::lowered(c);
+    if (key.size() > max_key || !cofferdam::detail::is_token(key))
       throw error(exec_errc::invalid_argument,
                   "e2b: a key of a file's metadata must have 1 to 246 characters: ASCII letters, digits and "
                   "!#$%&'*+-.^_`|~");

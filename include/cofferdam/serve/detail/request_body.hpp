@@ -8,40 +8,18 @@
 #include <cofferdam/net/http_call.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/experimental/parallel_group.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
-#include <exception>
 #include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
 
-// Reads the bodies of a server's requests, within a memory limit that all requests share and within a time limit.
+// Reads the bodies of a server's requests, within a memory limit that all requests share.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// Awaits the reading of a request's body, up to a time limit.
-/// \return true if the body was read; false if the reading was stopped at the time limit.
-/// \throws the exceptions of `reading`.
-inline awaitable<bool> arrived_in_time(asio::any_io_executor executor, std::chrono::milliseconds time,
-                                       awaitable<void> reading) {
-  asio::steady_timer limit(executor, time);
-  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, std::move(reading), detail::deferred),
-                                                      limit.async_wait(detail::deferred));
-  auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-  const std::exception_ptr failure = std::get<1>(result);
-  const bool is_late = std::get<0>(result)[0] != 0 && !std::get<2>(result);
-  if (failure && is_late) co_return false;
-  if (failure) std::rethrow_exception(failure);
-  co_return true;
-}
 
 /// Memory that one request has taken, both from the memory of all requests and from the part of its owner (such as an
 /// API key). The destructor returns it.

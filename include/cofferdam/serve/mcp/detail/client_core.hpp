@@ -103,7 +103,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
       boost::json::object params;
       if (cursor) params["cursor"] = cofferdam::detail::json_text(*cursor);
       const boost::json::object page = co_await request(self, method, std::move(params));
-      const boost::json::array* const elements = array_at_(page, key);
+      const boost::json::array* const elements = cofferdam::detail::array_at(page, key);
       if (elements == nullptr) throw protocol_violation(self->server(), "the answer to " + method + " has no " + key);
       for (const boost::json::value& each : *elements)
         if (each.is_object()) all.push_back(each);
@@ -154,10 +154,6 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static constexpr std::size_t most_elements = 10'000;
   static constexpr std::size_t most_listed = std::size_t{64} << 20U;  // bytes
   static constexpr std::size_t most_questions = 32;
-
-  static const boost::json::array* array_at_(const boost::json::object& object, std::string_view key) {
-    return cofferdam::detail::array_at(object, key);
-  }
 
   /// Returns the words for the server in messages.
   std::string server() const {
@@ -333,8 +329,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     what.method = method;
     if (self->is_modern()) what.fields = self->headers_.fields_of(method, params);
     self->complete(params, on_progress ? what.id : std::string());
-    what.text = R"({"jsonrpc":"2.0","id":)" + what.id + R"(,"method":")" + method + R"(","params":)" +
-                readable_json(params) + "}";
+    what.text = rpc_request(what.id, method, params);
     const heard_progress heard(*self, what.id, std::move(on_progress));
     boost::json::object response = co_await self->link_->request(std::move(what), until);
     if (const boost::json::object* const failure = object_at(response, "error")) {

@@ -8,6 +8,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/detail/in_time.hpp>
 #include <cofferdam/serve/detail/request_body.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>

@@ -13,7 +13,7 @@
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/serve/detail/request_body.hpp>
+#include <cofferdam/serve/detail/in_time.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
 #include <cofferdam/serve/mcp/detail/client_link.hpp>
@@ -21,11 +21,8 @@
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
-#include <asio/experimental/parallel_group.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -33,13 +30,11 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -219,22 +214,15 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     const client_request& asked = what;
     try {
       request_limit limit(*self, until);
-      auto both = asio::experimental::make_parallel_group(
-          asio::co_spawn(self->executor_, exchange(self, asked, response), cofferdam::detail::deferred),
-          limit.timer().async_wait(cofferdam::detail::deferred));
-      auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
-      const std::exception_ptr failure = std::get<1>(result);
-      const bool has_expired = std::get<0>(result)[0] != 0 && !std::get<2>(result);
-      is_in_time = !failure;
-      if (failure && !has_expired && !self->is_abandoned_) std::rethrow_exception(failure);
+      is_in_time = co_await cofferdam::detail::arrived_before(limit.timer(), exchange(self, asked, response));
     } catch (const error& failure) {
-      if (failure.code() != exec_errc::cancelled) throw;
+      if (failure.code() != exec_errc::cancelled && !self->is_abandoned_) throw;
       is_cancelled = true;
     } catch (const std::system_error& failure) {
-      if (failure.code() != asio::error::operation_aborted) throw;
+      if (failure.code() != asio::error::operation_aborted && !self->is_abandoned_) throw;
       is_cancelled = true;
     }
-    if (is_in_time && !is_cancelled) co_return response;
+    if (is_in_time) co_return response;
     if (self->is_abandoned_) throw error(exec_errc::environment_closed, "mcp: the client was closed");
     // In the modern era, the end of the connection is the cancellation.
     if (self->version_ != modern_version && what.method != "initialize")

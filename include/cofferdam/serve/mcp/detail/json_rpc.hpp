@@ -213,8 +213,10 @@ inline std::string rpc_error(std::string_view id_text, int code, std::string_vie
 inline std::string rpc_notification(std::string_view method, const boost::json::object& params) {
   return R"({"jsonrpc":"2.0","method":")" + std::string(method) + R"(","params":)" + readable_json(params) + "}";
 }
-inline std::string rpc_request(const std::string& id, std::string_view method, const boost::json::object& params) {
-  return R"({"jsonrpc":"2.0","id":")" + id + R"(","method":")" + std::string(method) + R"(","params":)" +
+/// Formats a request.
+/// \param id_text  the id as JSON text.
+inline std::string rpc_request(const std::string& id_text, std::string_view method, const boost::json::object& params) {
+  return R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"method":")" + std::string(method) + R"(","params":)" +
          readable_json(params) + "}";
 }
 

@@ -94,7 +94,7 @@ class asked_table {
     const auto mine = std::make_shared<question>(executor);
     self->open_[id] = mine;
     const closing at_end(*self, id);
-    out->send(rpc_request(id, method, params), false);
+    out->send(rpc_request("\"" + id + "\"", method, params), false);
     while (!mine->whole) co_await mine->answered.wait();
     if (const boost::json::object* const result = object_at(*mine->whole, "result")) co_return *result;
     std::string why = "no reason";

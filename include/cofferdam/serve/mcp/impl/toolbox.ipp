@@ -53,7 +53,7 @@ class offered_tool {
 };
 
 /// The contents of a toolbox.
-class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
+class toolbox_state {
  public:
   std::vector<offered_tool> tools;
   std::vector<cofferdam::detail::host_function> functions;
@@ -104,9 +104,9 @@ class toolbox_state : public std::enable_shared_from_this<toolbox_state> {
 /// One call of one run.
 class code_call {
  public:
-  const offered_tool* target = nullptr;
+  std::size_t tool = 0;  // its index in the toolbox, to which tools may be added during the call
   boost::json::object arguments;
-  boost::json::object answer;  // for the prelude
+  std::string answer;  // for the prelude, as JSON text
 };
 
 /// The calls of one run.
@@ -120,9 +120,9 @@ class code_calls {
     std::size_t bytes = 0;  // of all answers
     const auto serves = [&](std::size_t number) { return serve_one(self, calls[number], bytes); };
     co_await cofferdam::detail::join_all(calls.size(), self->box_->at_once, serves);
-    boost::json::array answers;
-    for (code_call& each : calls) answers.push_back(std::move(each.answer));
-    co_return cofferdam::detail::json_text(readable_json(answers));
+    std::string answers;
+    for (const code_call& each : calls) answers += (answers.empty() ? "[" : ",") + each.answer;
+    co_return cofferdam::detail::json_text(answers.empty() ? "[]" : answers + "]");
   }
 
   /// Returns the list of all tools. A run can get it as often as it can call tools.
@@ -139,11 +139,11 @@ class code_calls {
     return "the run has made " + std::to_string(box_->max_calls) + " calls of tools, the maximum";
   }
 
-  static boost::json::object failed(const std::string& why) {
+  static std::string failed(const std::string& why) {
     boost::json::object answer;
     answer["ok"] = false;
     answer["error"] = cofferdam::detail::json_text(why);
-    return answer;
+    return readable_json(answer);
   }
 
   /// \throws wrong_arguments if the text is not from the prelude.
@@ -165,7 +165,7 @@ class code_calls {
       if (number < 0 || static_cast<std::size_t>(number) >= box_->tools.size())
         throw cofferdam::detail::wrong_arguments("a call is not a number of a tool with arguments");
       code_call call;
-      call.target = &box_->tools[static_cast<std::size_t>(number)];
+      call.tool = static_cast<std::size_t>(number);
       call.arguments = (*pair)[1].get_object();
       calls.push_back(std::move(call));
     }
@@ -175,8 +175,9 @@ class code_calls {
   /// \param bytes  the size of the answers to all calls that were sent at once.
   static awaitable<void> serve_one(std::shared_ptr<code_calls> self, code_call& call, std::size_t& bytes) {
     const auto begin = std::chrono::steady_clock::now();
-    const offered_tool target = *call.target;
-    const tool_call described(target.server, target.tool, call.arguments);
+    client& source = *self->box_->tools[call.tool].source;
+    const tool_call described(self->box_->tools[call.tool].server, self->box_->tools[call.tool].tool, call.arguments);
+    const remote_tool& tool = described.tool();
     const asio::cancellation_state cancellation = co_await asio::this_coro::cancellation_state;
     std::string failure;
     std::exception_ptr cancelled;
@@ -186,13 +187,15 @@ class code_calls {
       try {
         const bool is_permitted = co_await permitted(*self->box_, described);
         if (is_permitted) {
-          client& source = *target.source;
-          const remote_answer answer = co_await source.call(target.tool.name(), std::move(call.arguments));
-          call.answer = answer_of(answer, target.tool);
-          if (answer.is_error())
-            failure = answer.text().empty() ? "the tool has failed" : printable_text(answer.text());
+          const remote_answer answer = co_await source.call(tool.name(), std::move(call.arguments));
+          if (answer.is_error()) {
+            const std::string words = answer.text();
+            failure = words.empty() ? "the tool has failed" : printable_text(words);
+          } else {
+            call.answer = answer_of(answer, tool);
+          }
         } else {
-          failure = target.server + ": " + target.tool.name() +
+          failure = described.server() + ": " + tool.name() +
                     " may change something, and the host program does not permit the call";
         }
       } catch (const std::exception& reason) {
@@ -203,9 +206,9 @@ class code_calls {
       }
     }
     if (!failure.empty()) call.answer = failed(failure);
-    std::size_t size = readable_json(call.answer).size();
+    std::size_t size = call.answer.size();
     if (size > self->box_->max_answer || bytes + size > most_at_once) {
-      failure = size > self->box_->max_answer ? "the answer of " + target.tool.name() + " has " + std::to_string(size) +
+      failure = size > self->box_->max_answer ? "the answer of " + tool.name() + " has " + std::to_string(size) +
                                                     " bytes; the limit is " + std::to_string(self->box_->max_answer)
                                               : "the answers to calls that were sent at once have more than 16 MiB";
       call.answer = failed(failure);
@@ -225,18 +228,18 @@ class code_calls {
     co_return is_permitted;
   }
 
-  static boost::json::object answer_of(const remote_answer& answer, const remote_tool& tool) {
+  static std::string answer_of(const remote_answer& answer, const remote_tool& tool) {
     boost::json::object made;
     made["ok"] = true;
     std::optional<boost::json::value> data = answer.structured();
     if (!data) {
       made["blocks"] = answer.content();
-      return made;
+      return readable_json(made);
     }
     const bool is_wrapped = data->is_object() && data->get_object().size() == 1 && wraps_result(tool);
     if (is_wrapped && data->get_object().contains("result")) data = data->get_object().at("result");
     made["value"] = std::move(*data);
-    return made;
+    return readable_json(made);
   }
 
   /// Returns true if the data of a tool's answers are in a member `result`. Servers that are written in Python wrap a
@@ -289,18 +292,26 @@ inline std::string python_arguments(const boost::json::object& schema) {
   return shown;
 }
 
+/// Returns the program that makes the module, as a literal of Python.
+inline const std::string& tools_program() {
+  static const std::string literal = [] {
+    std::string source;
+    for (const std::string_view piece : cofferdam::detail::code_tools) source += piece;
+    return readable_json(cofferdam::detail::json_text(source));
+  }();
+  return literal;
+}
+
 /// Returns the code that makes the module, or renews the module of an earlier run. It uses no names that the code of
 /// the run can have redefined.
 inline std::string prelude_of(const toolbox_state& state) {
-  std::string source;
-  for (const std::string_view piece : cofferdam::detail::code_tools) source += piece;
   const std::string version = std::to_string(state.number) + "." + std::to_string(state.changes);
   return "import builtins as _cofferdam_builtins, sys as _cofferdam_sys\n"
          "_cofferdam_space = {'offer': _cofferdam_builtins.getattr(_cofferdam_sys.modules.get('" +
          state.module +
          "'), '_offer', None)}\n"
          "if _cofferdam_space['offer'] is None: _cofferdam_builtins.exec(" +
-         readable_json(cofferdam::detail::json_text(source)) +
+         tools_program() +
          ", _cofferdam_space)\n"
          "_cofferdam_space['offer'](_cofferdam_builtins.globals(), '" +
          version + "', '" + state.module +
