@@ -3,8 +3,9 @@
 // Compares the library's E2B client with E2B's own SDKs for Python and JavaScript. The measurements are interleaved.
 // First, all clients use one gateway over local folders, which runs in another process. Then they use a program in Go
 // that starts processes as E2B's daemon does: the Python SDK, and this library with both ways to start commands. Usage:
-// e2b_bench [ROUNDS [FOLDER [daemon]]]. FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs;
-// tests/serve/sdk/peers.sh FOLDER installs them. With the word `daemon`, only the second part runs.
+// e2b_bench [ROUNDS [FOLDER [daemon [OPERATION...]]]]. FOLDER (default: COFFERDAM_E2B_PEERS) contains the SDKs;
+// tests/serve/sdk/peers.sh FOLDER installs them. With the word `daemon`, only the second part runs; with operations
+// (such as `command file`), only these.
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/stream_output.hpp>
@@ -401,7 +402,9 @@ awaitable<void> compare_one(e2b::environment& warden, e2b::environment& daemon, 
 }
 
 /// Compares the Python SDK with this library, which starts commands by a warden and by the daemon.
-awaitable<void> compare_ways(std::string url, peer& python, int rounds, std::string load) {
+/// \param only the operations to compare; if empty, all.
+awaitable<void> compare_ways(std::string url, peer& python, int rounds, std::string load,
+                             std::vector<std::string> only) {
   e2b::provider provider =
       e2b::from_template("base").variables_from(e2b::surroundings()).api_key(key).api_url(url).sandbox_url(url);
   provider.by(e2b::command_transport::warden);
@@ -410,6 +413,7 @@ awaitable<void> compare_ways(std::string url, peer& python, int rounds, std::str
   e2b::environment daemon = co_await provider.open();
   for (std::size_t i = 0; i < operations_of_daemon.size(); ++i) {
     const std::string word = operations_of_daemon[i].first;
+    if (!only.empty() && std::find(only.begin(), only.end(), word) == only.end()) continue;
     comparison compared(operations_of_daemon[i].second + ", a daemon in Go, " + load, clients_of_daemon);
     co_await compare_one(warden, daemon, python, word, rounds_of(word, rounds), compared);
     compared.print();
@@ -456,7 +460,8 @@ bool with_gateway(const std::string& peers, int rounds) {
   return true;
 }
 
-bool with_daemon(const std::string& peers, const std::string& folder, int rounds) {
+bool with_daemon(const std::string& peers, const std::string& folder, int rounds,
+                 const std::vector<std::string>& only) {
   if (!cofferdam_test::has_go()) {
     std::printf("not run: a daemon in Go, because Go is not installed\n");
     return true;
@@ -466,11 +471,11 @@ bool with_daemon(const std::string& peers, const std::string& folder, int rounds
   const cofferdam_test::go_program daemon(program, {"-folder", folder});
   announce(daemon.url());
   peer python({peers + "/python/bin/python", COFFERDAM_PEERS "/e2b_peer.py"});
-  const auto idle = [&]() { return compare_ways(daemon.url(), python, rounds, "idle"); };
+  const auto idle = [&]() { return compare_ways(daemon.url(), python, rounds, "idle", only); };
   if (!ran(idle)) return false;
   {
     const busy_loops loops(2);
-    const auto busy = [&]() { return compare_ways(daemon.url(), python, rounds, "beside two busy loops"); };
+    const auto busy = [&]() { return compare_ways(daemon.url(), python, rounds, "beside two busy loops", only); };
     if (!ran(busy)) return false;
   }
   python.ask("end");
@@ -496,7 +501,8 @@ int main(int count, char** arguments) {
   std::ofstream(file) << std::string(size, 'x');
   ::setenv("COFFERDAM_E2B_FILE", file.c_str(), 1);
   const bool only_daemon = count > 3 && std::string_view(arguments[3]) == "daemon";
-  const bool good = (only_daemon || with_gateway(peers, rounds)) && with_daemon(peers, folder.string(), rounds);
+  const std::vector<std::string> only(arguments + std::min(count, 4), arguments + count);
+  const bool good = (only_daemon || with_gateway(peers, rounds)) && with_daemon(peers, folder.string(), rounds, only);
   std::filesystem::remove_all(folder);
   return good ? 0 : 1;
 }

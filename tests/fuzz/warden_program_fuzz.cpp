@@ -108,13 +108,14 @@ bytes step(input& from) {
     case 11: return wire::frame_writer(frame::ping, job).data(from.some(from.byte() % 70)).take();
     case 12: return wire::frame_writer(frame::kill_all, 0).take();
     case 13: {
-      constexpr frame kinds[] = {frame::stat, frame::watch, frame::watch_credit, frame::watch_end};
-      const frame kind = kinds[from.byte() % 4];
+      constexpr frame kinds[] = {frame::stat, frame::watch, frame::watch_credit, frame::watch_end, frame::adopt};
+      const frame kind = kinds[from.byte() % 5];
       if (kind == frame::watch_end) return wire::frame_writer(kind, job).take();
       if (kind == frame::watch_credit) return wire::frame_writer(kind, job).number(std::uint32_t{from.byte()}).take();
       wire::frame_writer request(kind, job);
       request.text("x");
       if (kind == frame::watch) request.number(std::uint8_t{1}).number(std::uint32_t{64});
+      if (kind == frame::adopt) request.number(wire::keep_mode).number(std::uint64_t{from.byte()}).text("/none");
       return request.take();
     }
     case 14:

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <optional>
@@ -215,6 +216,9 @@ class file_client {
   }
   int set_mode(std::string_view path, std::uint32_t mode) {
     return plain(frame::set_mode, wire_payload().string(path).number(mode));
+  }
+  int adopt(std::string_view path, std::string_view from, std::uint64_t size, std::uint32_t mode = wire::keep_mode) {
+    return plain(frame::adopt, wire_payload().string(path).number(mode).number(size).string(from));
   }
 
  private:
@@ -975,6 +979,47 @@ TEST_P(WardenFiles, nothing_is_seen_under_the_name_before_the_commit) {
   EXPECT_EQ(folder_.mode("in/f"), 0640U);
 }
 
+TEST_P(WardenFiles, a_file_from_elsewhere_is_adopted) {
+  folder_.write("new", "text");
+  EXPECT_EQ(files().adopt("a/b/f", (folder_ / "new").string(), 4), 0);
+  EXPECT_EQ(folder_.read("in/a/b/f"), "text");
+  EXPECT_EQ(folder_.mode("in/a/b/f"), 0644U);
+  EXPECT_FALSE(folder_.has("new"));
+  folder_.write("new", "other");
+  std::filesystem::permissions(folder_ / "in/a/b/f", std::filesystem::perms(0604));
+  EXPECT_EQ(files().adopt("a/b/f", (folder_ / "new").string(), 5), 0) << "it replaces a file and keeps its mode";
+  EXPECT_EQ(folder_.read("in/a/b/f"), "other");
+  EXPECT_EQ(folder_.mode("in/a/b/f"), 0604U);
+  folder_.write("new", "x");
+  EXPECT_EQ(files().adopt("a/b/f", (folder_ / "new").string(), 1, 0750), 0);
+  EXPECT_EQ(folder_.mode("in/a/b/f"), 0750U);
+}
+
+TEST_P(WardenFiles, only_a_regular_file_of_the_given_size_is_adopted) {
+  folder_.write("new", "text");
+  folder_.write("in/f", "old");
+  folder_.make_folder("in/d");
+  folder_.make_folder("folder");
+  folder_.make_fifo("fifo");
+  folder_.make_link("link", "new");
+  folder_.make_link("in/out", "..");
+  EXPECT_EQ(files().adopt("f", (folder_ / "new").string(), 3), ESTALE);
+  EXPECT_EQ(files().adopt("f", (folder_ / "missing").string(), 4), ESTALE);
+  for (const char* name : {"folder", "fifo", "link"})
+    EXPECT_EQ(files().adopt("f", (folder_ / name).string(), 3), ESTALE) << name;
+  EXPECT_EQ(files().adopt("f", "new", 4), EINVAL) << "a path that is not absolute";
+  EXPECT_EQ(files().adopt("d", (folder_ / "new").string(), 4), EISDIR);
+  EXPECT_EQ(files().adopt("out/f", (folder_ / "new").string(), 4), EXDEV);
+  EXPECT_EQ(files().adopt("../f", (folder_ / "new").string(), 4), EXDEV);
+  EXPECT_EQ(files().adopt("f/x", (folder_ / "new").string(), 4), ENOTDIR);
+  const std::filesystem::path memory = "/dev/shm/cofferdam-" + std::to_string(::getpid());
+  std::ofstream(memory) << "text";
+  EXPECT_EQ(files().adopt("f", memory.string(), 4), EOPNOTSUPP) << "another file system";
+  EXPECT_TRUE(std::filesystem::remove(memory));
+  EXPECT_EQ(folder_.read("in/f"), "old");
+  EXPECT_EQ(folder_.read("new"), "text");
+}
+
 TEST_P(WardenFiles, an_aborted_file_leaves_nothing) {
   ASSERT_EQ(files().ask_as(7, frame::write, file_client::begin_of("d/f")).error, 0);
   ASSERT_EQ(files().ask_as(7, frame::write_data, "text").error, 0);
@@ -1364,7 +1409,8 @@ struct request {
   std::string payload;
 };
 
-std::vector<request> good_requests() {
+/// \param adoptable  the absolute path of a file of one byte.
+std::vector<request> good_requests(const std::string& adoptable = "/no such file") {
   const auto text = [](const wire_payload& from) { return from.bytes(); };
   return {
       {frame::stat, text(wire_payload().string("f"))},
@@ -1375,12 +1421,15 @@ std::vector<request> good_requests() {
       {frame::remove, text(wire_payload().string("gone"))},
       {frame::rename, text(wire_payload().string("f").string("f"))},
       {frame::set_mode, text(wire_payload().string("f").number(std::uint32_t{0644}))},
+      {frame::adopt,
+       text(wire_payload().string("adopted").number(std::uint32_t{0644}).number(std::uint64_t{1}).string(adoptable))},
   };
 }
 
 TEST_P(WardenFiles, a_frame_cut_anywhere_is_refused_and_the_next_one_works) {
   folder_.write("in/f", "text");
-  for (const request& good : good_requests()) {
+  folder_.write("adoptable", "x");
+  for (const request& good : good_requests((folder_ / "adoptable").string())) {
     if (good.type == frame::remove) folder_.write("in/gone", "x");
     for (std::size_t cut = 0; cut < good.payload.size(); ++cut) {
       EXPECT_EQ(files().ask(good.type, good.payload.substr(0, cut)).error, EINVAL)

@@ -4,9 +4,13 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/workspace_path.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,10 +32,27 @@ class session_files : public file_system::implementation {
   /// \param content  kept by the caller until the awaitable completes.
   virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
 
+  /// Moves a file of the sandbox that stands outside the workspace to a path in the workspace, in one step. Only a
+  /// session with a warden (the helper program in a sandbox) can do this.
+  /// \param path  relative to the workspace; a file that has this path is replaced.
+  /// \param from  the absolute path of the file, on the same file system.
+  /// \param size  the size that the file must have, in bytes.
+  /// \param mode  the new permission bits; if empty, those of the replaced file, or 0644.
+  /// \throws error{exec_errc::unsupported} if the session cannot do this; error{exec_errc::io_error} with the cause
+  ///     ESTALE if there is no such file of this size, and EOPNOTSUPP if it is on another file system.
+  virtual awaitable<void> adopt(std::string path, std::string from, std::uint64_t size,
+                                std::optional<std::uint32_t> mode);
+
   /// Checks a working directory, and returns its path for `spawn_request::directory_path`.
   /// \throws error{exec_errc::outside_workspace}, error{exec_errc::not_found}, error{exec_errc::not_a_directory}.
   virtual awaitable<std::string> directory_path(std::string working_directory) = 0;
 };
+
+inline awaitable<void> session_files::adopt(std::string path, std::string, std::uint64_t,
+                                            std::optional<std::uint32_t>) {
+  throw error(exec_errc::unsupported, "write " + detail::shown_path(path) + ": this session moves no files");
+  co_return;
+}
 
 namespace detail {
 

@@ -466,6 +466,13 @@ class basic_warden_session_files final : public session_files_adaptor<basic_ward
  public:
   explicit basic_warden_session_files(std::shared_ptr<warden_launcher> launcher) : launcher_(std::move(launcher)) {}
 
+  awaitable<void> adopt(std::string path, std::string from, std::uint64_t size,
+                        std::optional<std::uint32_t> mode) override {
+    return call([path = std::move(path), from = std::move(from), size, mode](auto& files) {
+      return files.adopt(path, from, size, mode);
+    });
+  }
+
   template <class Operation>
   auto call(Operation operation) {
     auto makes = [launcher = launcher_] { return warden_launcher::files(launcher); };

@@ -467,6 +467,15 @@ TEST(E2bGoDaemon, large_files_go_through_the_daemons_file_calls_and_small_ones_t
     back = co_await env.read_file("large", large.size());
     EXPECT_EQ(as_text(back), large);
     EXPECT_EQ(proxy.requests("GET /files"), 1U);
+    // A file that is replaced keeps its mode, and no temporary file is left.
+    const command script = shell("chmod 604 large");
+    co_await env.run_command(script);
+    co_await env.write_file("large", as_bytes(large));
+    directory_entry found = co_await env.files().stat("large");
+    EXPECT_EQ(found.mode(), 0604U);
+    const command search = shell("ls -A ~/.cofferdam | grep -c '^[0-9a-f]*$'");
+    command_result rest = co_await env.run_command(search);
+    EXPECT_EQ(rest.out_text(), "0\n");
     // Of a whole tree, only the large file.
     const cofferdam_test::temporary_folder here;
     here.write("tree/one", "1");
@@ -475,7 +484,7 @@ TEST(E2bGoDaemon, large_files_go_through_the_daemons_file_calls_and_small_ones_t
     file_set set = files((here / "tree").string()).into("in");
     const transfer_result moved = co_await upload(env, std::move(set));
     EXPECT_TRUE(moved.ok());
-    EXPECT_EQ(proxy.requests("POST /files"), 2U);
+    EXPECT_EQ(proxy.requests("POST /files"), 3U);
     const command count = shell("cat in/one in/sub/two; wc -c < in/sub/large");
     command_result result = co_await env.run_command(count);
     EXPECT_EQ(result.out_text(), "12" + std::to_string(large.size()) + "\n") << error_output(result);

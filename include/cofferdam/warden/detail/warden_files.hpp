@@ -107,6 +107,18 @@ class basic_warden_files {
     co_await ask("rename", clean, frame.text(clean).text(target));
   }
 
+  /// Gives a file that stands outside the root, on the same file system, its path beneath the root, in one step.
+  /// \param size  the size that the file must have, in bytes.
+  /// \param from  the absolute path of the file.
+  /// \param mode  the permission bits; without them, those of the file at `path`, or 0644.
+  /// \throws error{exec_errc::io_error} with ESTALE as cause if no such file of this size is there.
+  awaitable<void> adopt(std::string path, std::string from, std::uint64_t size, std::optional<std::uint32_t> mode) {
+    const std::string clean = workspace_path(path, path_);
+    wire::frame_writer frame(wire::frame_type::adopt, 0);
+    frame.text(clean).number(mode.value_or(wire::keep_mode)).number(size).text(from);
+    co_await ask("write", clean, frame);
+  }
+
   awaitable<transfer_result> put_files(file_source& from) {
     const auto put = [this, &from](const file_header& header) { return put_one(from, header); };
     transfer_result report = co_await put_each(from, put);

@@ -18,7 +18,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail::wire {
 
 inline constexpr std::uint32_t magic = 0x4d444643;  // "CFDM"
-inline constexpr std::uint16_t version = 4;
+inline constexpr std::uint16_t version = 5;
 inline constexpr std::size_t header_size = 9;
 /// The maximum size of any payload except that of `spawn`.
 inline constexpr std::size_t max_payload = 64 * 1024;
@@ -74,6 +74,21 @@ enum class frame_type : std::uint8_t {
   /// reply comes behind all changes that have happened before the request was executed.
   watch_credit = 0x2c,
   watch_end = 0x2d,  ///< no payload; ends the watch with this number
+  /// string path, u32 mode (or keep_mode), u64 size, string from (an absolute path); moves a regular file that stands
+  /// anywhere on the same file system to `path`, as if `write` had written it. ESTALE: there is no such file of this
+  /// size at `from`.
+  adopt = 0x2e,
+
+  // Connections: TCP sockets in the warden's network namespace, which reach only its loopback interface. A connection
+  // or a listening socket has a number of its own kind; it is in the frame's field for the job. The comment before
+  // connection_window explains more.
+  listen = 0x30,        ///< u16 port (0: a free one), u32 credit of each connection; on 127.0.0.1. Answer: listening
+  listen_end = 0x31,    ///< no payload; closes a listening socket
+  connect = 0x32,       ///< u16 port, u32 credit; connects to 127.0.0.1, or else to ::1. Answer: connected
+  to_guest = 0x33,      ///< bytes for a connection, at most those that `connection_credit` permits
+  to_guest_end = 0x34,  ///< no payload; the host sends no more bytes
+  drop = 0x35,          ///< no payload; closes a connection at once
+  host_credit = 0x36,   ///< u32 bytes that the warden may send in addition
 
   // Frames from the warden to the host.
   hello = 0x80,   ///< u32 magic, u16 version, u16 machine (ELF e_machine), u32 pid, uid, gid, capabilities, max_jobs
@@ -102,6 +117,16 @@ enum class frame_type : std::uint8_t {
   /// Whole changes in a watched directory, in their order. Each is: u8 kind (change_kind), u8 1 for a directory, u32
   /// number, string path, string from. The paths are relative to the watched directory.
   changes = 0xa2,
+
+  /// i32 errno (0: success), u16 port, u32 ways out: the number of network interfaces that are up, without the loopback
+  /// interface; all bits are set if the number is unknown.
+  listening = 0xb0,
+  accepted = 0xb1,     ///< u32 number of the new connection; the number of the frame is that of the listening socket
+  connected = 0xb2,    ///< i32 errno; without success, the last frame of the connection
+  to_host = 0xb3,      ///< bytes of a connection
+  to_host_end = 0xb4,  ///< no payload; the guest's program sends no more bytes
+  dropped = 0xb5,      ///< i32 errno (0: both directions have ended, or the host has dropped it); the last frame
+  connection_credit = 0xb6,  ///< u32 bytes that the host may send in addition
 };
 
 /// The kind of a change in a watched directory. Unless the comment mentions them, `number` is 0 and `from` is "".
@@ -232,6 +257,15 @@ inline constexpr std::uint64_t max_listed_bytes = 512ULL * 1024 * 1024;  ///< by
 // give EBADF.
 inline constexpr std::uint32_t max_watches = 64;
 inline constexpr std::uint32_t max_watched_directories = 16 * 1024;  ///< of all watches
+
+// Connections. The host chooses the numbers of listening sockets and of the connections that it makes; they are below
+// first_accepted, and may be used again after `dropped`, a failed `connected` or a failed `listening`. The warden
+// chooses the numbers of the connections that it accepts. The host may send connection_window bytes before the first
+// `connection_credit`. Frames for a number that is not in use are ignored: the connection may just have ended. If there
+// are max_connections, further connections wait in the kernel's queue of the listening socket.
+inline constexpr std::uint32_t first_accepted = 0x80000000;
+inline constexpr std::uint32_t max_connections = 512;  ///< with the listening sockets
+inline constexpr std::uint32_t connection_window = 128 * 1024;
 
 /// The size of the fixed part of an entry: u8 type (as file_type: regular, directory, symlink, other), u32 mode, u64
 /// size, i64 mtime_s, u32 mtime_ns, u32 uid, u32 gid. The string target follows: the target of a symbolic link, "" for

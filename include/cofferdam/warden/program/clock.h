@@ -103,6 +103,7 @@ void warden::kill_everything(bool by_lease) {
     drop(in_);
     if (!is_socket_) drop(out_);
     drop(worker_);
+    forget_connections();
     // The worker (the process for file operations) removes its unfinished files before it exits. Waits for this at most
     // 0.2 s.
     for (int wait = 0; worker_pid_ != 0 && wait < 200; ++wait) {

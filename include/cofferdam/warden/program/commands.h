@@ -19,6 +19,19 @@ void warden::arm_outlet(job& one, outlet& from, source what) {
   rearm(from.fd, in_event | one_shot, what, index_of(one));
 }
 
+/// Reads at most `most` bytes into a new frame. Returns the result of read(2); without bytes there is no frame.
+long warden::read_into_frame(frame_type type, u32 id, int fd, u64 most) {
+  u8* const to = frame(type, id, most);
+  const long got = read_fd(fd, to, most);
+  const size_t kept = got > 0 ? static_cast<size_t>(got) : 0;
+  out_end_ -= most - kept;
+  if (kept == 0)
+    out_end_ -= wire::header_size;
+  else
+    writer(to - wire::header_size).put(static_cast<u32>(kept));
+  return got;
+}
+
 void warden::pump(job& one, outlet& from, source what) {
   from.armed = false;
   if (from.fd < 0) {
@@ -36,16 +49,10 @@ void warden::pump(job& one, outlet& from, source what) {
     if (most > from.credit) most = from.credit;
     if (most > from.cap) most = from.cap;
     const frame_type type = what == source::out ? frame_type::output : frame_type::error_output;
-    u8* to = frame(type, one.id, most);
-    got = read_fd(from.fd, to, most);
-    const size_t kept = got > 0 ? static_cast<size_t>(got) : 0;
-    out_end_ -= most - kept;
-    if (kept == 0) {
-      out_end_ -= wire::header_size;
-    } else {
-      writer(to - wire::header_size).put(static_cast<u32>(kept));
-      from.credit -= kept;
-      from.cap -= kept;
+    got = read_into_frame(type, one.id, from.fd, most);
+    if (got > 0) {
+      from.credit -= static_cast<u64>(got);
+      from.cap -= static_cast<u64>(got);
     }
   }
   if (got <= 0 || --from.last == ~0U) from.last = 0;

@@ -242,7 +242,10 @@ class file_worker {
     char* to = type == rename ? const_cast<char*>(from.text()) : nullptr;
     const u64 offset = type == read ? from.get<u64>() : 0;
     const u64 most = type == read ? from.get<u64>() : 0;
-    const u32 mode = type == write || type == make_directory || type == set_mode ? from.get<u32>() : 0;
+    const bool has_mode = type == write || type == make_directory || type == set_mode || type == adopt;
+    const u32 mode = has_mode ? from.get<u32>() : 0;
+    const u64 adopted_size = type == adopt ? from.get<u64>() : 0;
+    const char* const adopted = type == adopt ? from.text() : nullptr;
     const u8 choice = type == list || type == write || type == watch ? from.get<u8>() : 0;
     const u32 window = type == watch ? from.get<u32>() : 0;
     if (!from.finished() || choice > 1) return -EINVAL;
@@ -257,6 +260,7 @@ class file_worker {
       case list: return list_all(path, choice != 0);
       case read: return read_some(path, offset, most < wire::max_read ? most : wire::max_read);
       case write: return begin_write(path, mode, choice != 0);
+      case adopt: return adopt_file(path, mode, adopted_size, adopted);
       case make_directory: {
         int made = open_made(path, mode & 0777);
         const long code = made;
@@ -509,15 +513,13 @@ class file_worker {
     return at;
   }
 
-  long begin_write(char* path, u32 mode, bool exclusive) {
-    if (find() != nullptr) return -EBUSY;
-    unfinished_file* one = nullptr;
-    for (unfinished_file& each : unfinished_files)
-      if (!each.used) one = &each;
-    if (one == nullptr) return -EMFILE;
+  /// Opens the directory of a file that is about to get its name, after making the directory if it is missing.
+  /// \param mode  completed if it is keep_mode.
+  /// \param name  receives the name in the directory.
+  int open_place(char* path, bool exclusive, u32& mode, const char*& name) {
     char here[] = ".";  // a copy, because `open_made` modifies its argument
     const char* above = nullptr;
-    const char* name = split_path(above, path);
+    name = split_path(above, path);
     int parent = open_made(name == path ? here : path, 0755);
     if (parent < 0) return parent;
     struct stat status;
@@ -531,12 +533,24 @@ class file_worker {
       result = not_regular(status);
     }
     if (mode == wire::keep_mode) mode = taken && is_format(status, mode_regular) ? status.st_mode : 0644;
-    if (result >= 0) {
-      result = -EEXIST;
-      for (int i = 0; i < 16 && result == -EEXIST; ++i) {
-        random_name(one->temporary);
-        result = open_at(parent, one->temporary, o_creat | o_excl | o_wronly | o_nofollow, 0600);
-      }
+    if (result >= 0) return parent;
+    close_fd(parent);
+    return static_cast<int>(result);
+  }
+
+  long begin_write(char* path, u32 mode, bool exclusive) {
+    if (find() != nullptr) return -EBUSY;
+    unfinished_file* one = nullptr;
+    for (unfinished_file& each : unfinished_files)
+      if (!each.used) one = &each;
+    if (one == nullptr) return -EMFILE;
+    const char* name = nullptr;
+    int parent = open_place(path, exclusive, mode, name);
+    if (parent < 0) return parent;
+    long result = -EEXIST;
+    for (int i = 0; i < 16 && result == -EEXIST; ++i) {
+      random_name(one->temporary);
+      result = open_at(parent, one->temporary, o_creat | o_excl | o_wronly | o_nofollow, 0600);
     }
     if (result < 0) {
       close_fd(parent);
@@ -598,6 +612,23 @@ class file_worker {
     answer_ = writer(answer_).put(one.size).end();
     forget(one);
     return 0;
+  }
+
+  long adopt_file(char* path, u32 mode, u64 size, const char* from) {
+    if (from[0] != '/') return -EINVAL;
+    struct stat status;
+    int file = looked_at(open_at(at_fdcwd, from, o_path | o_nofollow), status);
+    if (file == -ENOENT) return -ESTALE;
+    if (file < 0) return file;
+    const char* name = nullptr;
+    int parent = open_place(path, false, mode, name);
+    long result = parent;
+    if (!is_format(status, mode_regular) || static_cast<u64>(status.st_size) != size) result = -ESTALE;
+    if (result >= 0 && (status.st_mode & 07777) != (mode & 0777)) result = change_mode(file, mode & 0777);
+    if (result >= 0) result = name_result(kernel(__NR_renameat, at_fdcwd, address(from), parent, address(name)));
+    close_fd(file);
+    close_fd(parent);
+    return result;
   }
 
   // ---- names and modes ----

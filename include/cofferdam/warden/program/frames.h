@@ -51,6 +51,7 @@ void warden::flush() {
     arm_outlet(jobs_[i], jobs_[i].out, source::out);
     arm_outlet(jobs_[i], jobs_[i].err, source::err);
   }
+  arm_connections();
 }
 
 void warden::give_up(wire::fault what, u8 type) {
@@ -122,7 +123,8 @@ void warden::take_frame(frame_type type, u32 id, const u8* payload, size_t size)
     return;
   }
   if (type == frame_type::release) return release_kept();
-  if (number >= 0x20 && number <= 0x2d) return relay_to_worker(type, id, payload, size);
+  if (number >= 0x20 && number <= 0x2e) return relay_to_worker(type, id, payload, size);
+  if (number >= 0x30 && number <= 0x36) return take_connection_frame(type, id, payload, size);
   job* one = find(id);  // null if the job has ended; its report is then on its way to the host
   switch (type) {
     case frame_type::input:

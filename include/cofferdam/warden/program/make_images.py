@@ -28,7 +28,7 @@ MACHINES = {
     "aarch64": "aarch64-linux-gnu-g++-12",
 }
 FLAGS = """
-    -std=c++20 -Os -Wall -Wextra -Werror
+    -std=c++20 -Oz -Wall -Wextra -Werror
     -ffreestanding -nostdlib -static -fno-pic -no-pie -fno-exceptions -fno-rtti -fno-threadsafe-statics
     -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-stack-protector -fcf-protection=none
     -fno-tree-loop-distribute-patterns -fno-ident -ffunction-sections -fdata-sections

@@ -12,15 +12,15 @@
 /// no meaning for this process.
 inline constinit int proc_fd = 0;
 inline bool proc_has_children = false;
-/// The `children` file in /proc of this process, which has a single thread; negative if it cannot be opened. It is
+/// The `children` file in /proc of this process, which has a single thread; 0 or negative if it is not open. It is
 /// opened at the start, so that the children can be found and killed even if no other file can be opened.
-inline constinit int own_children_fd = -1;
+inline constinit int own_children_fd = 0;
 
 /// The buffer for reading a directory of /proc. Only one directory is read at a time.
 inline constinit read_directory walked_directory = {};
 
-/// A descriptor of /dev/null, by which unused standard descriptors are kept open; negative before it is opened.
-inline constinit int nothing_fd = -1;
+/// A descriptor of /dev/null, by which unused standard descriptors are kept open; 0 before it is opened.
+inline constinit int nothing_fd = 0;
 /// True while the descriptor 0 or 1 is closed so that a file of /proc can use its number.
 inline constinit bool lent[2] = {};
 
@@ -30,7 +30,7 @@ inline int open_in_proc(const char* path, int flags) {
   int fd = open_at(proc_fd, path, flags);
   for (int spare = 0; fd == -EMFILE && spare < 2; ++spare) {
     // Checks first that the descriptor can be restored: with a limit of 0, dup3(2) would fail later.
-    if (lent[spare] || kernel(__NR_dup3, nothing_fd, spare, 0) < 0) continue;
+    if (lent[spare] || nothing_fd <= 0 || kernel(__NR_dup3, nothing_fd, spare, 0) < 0) continue;
     kernel(__NR_close, spare);
     fd = open_at(proc_fd, path, flags);
     if (fd == spare)
@@ -193,7 +193,7 @@ class descendants {
   }
 
   void add_children(u32 pid) {
-    if (own_children_fd >= 0 && pid == own_pid()) return add_read(own_children_fd, pid);
+    if (own_children_fd > 0 && pid == own_pid()) return add_read(own_children_fd, pid);
     // Reads the file of the first thread without listing the threads. Most processes have only this thread. Orphans
     // that a process adopts are in the file of its first thread, too.
     char path[64];

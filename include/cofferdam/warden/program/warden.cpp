@@ -22,6 +22,7 @@
 #include "supervisors.h"
 #include "clock.h"
 #include "worker.h"
+#include "connections.h"
 #include "hold.h"
 // clang-format on
 
@@ -168,6 +169,9 @@ void warden::loop() {
           break;
         case source::in:
           if (jobs_[index].used) feed(jobs_[index]);
+          break;
+        case source::connection:
+          if (connections_[index].used) serve_connection(connections_[index], events[i].events);
           break;
         case source::worker:
           worker_armed_ = false;

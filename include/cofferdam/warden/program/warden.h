@@ -76,10 +76,32 @@ struct job {
   report exit = {};
 };
 
+/// A TCP connection between a program of the guest (code in the sandbox) and the host, or a socket that listens for
+/// such connections.
+struct connection {
+  bool used = false;
+  bool listens = false;
+  bool connecting = false;  ///< connect(2) has not finished
+  bool reads_end = false;   ///< the guest's program sends no more bytes
+  bool host_ends = false;   ///< the host sends no more bytes
+  bool writes_end = false;  ///< all bytes of the host were written, and the socket's writing direction is shut
+  u16 port = 0;
+  u16 family = 0;
+  u32 id = 0;
+  int fd = -1;
+  u32 armed = 0;       ///< the events for which epoll waits
+  u64 credit = 0;      ///< bytes that may be sent to the host; of a listening socket: those of each new connection
+  u8* data = nullptr;  ///< a buffer of wire::connection_window bytes
+  u32 begin = 0;
+  u32 size = 0;
+  u32 returned = 0;  ///< bytes that left the buffer and were not yet returned to the host as credit
+};
+
 // The large tables. They are zero at the start, so they take no space in the program's file, and no memory before their
 // first use. An entry of zeros is a free entry.
 alignas(job) constinit u8 job_bytes[max_jobs * sizeof(job)] = {};
 alignas(supervisor_link) constinit u8 supervisor_bytes[(max_jobs + max_idle) * sizeof(supervisor_link)] = {};
+alignas(connection) constinit u8 connection_bytes[wire::max_connections * sizeof(connection)] = {};
 alignas(8) constinit u8 from_worker_data[wire::header_size + wire::max_payload] = {};
 alignas(8) constinit u8 to_worker_data[wire::file_window + 64 * 1024] = {};
 alignas(8) constinit u8 out_data[1024 * 1024] = {};
@@ -94,7 +116,7 @@ class warden {
 
   // The source of an epoll event, in the upper half of the event's data. The lower half is the index of a job or a
   // supervisor.
-  enum class source : u32 { transport = 1, signals, supervisor, out, err, in, worker };
+  enum class source : u32 { transport = 1, signals, supervisor, out, err, in, worker, connection };
 
   // ---- epoll ----
   struct __attribute__((packed)) event_x86 {
@@ -178,6 +200,26 @@ class warden {
   [[gnu::noinline]] void tell_exit(job& one);
   void tell_exits();
   void conclude(job& one);
+  long read_into_frame(frame_type type, u32 id, int fd, u64 most);
+
+  // ---- connections ----
+  connection* find_connection(u32 id);
+  connection* new_connection(u32 id, int fd);
+  void forget(connection& one);
+  void forget_connections();
+  void end_connection(connection& one, long result);
+  void arm(connection& one);
+  void arm_connections();
+  void take_connection_frame(frame_type type, u32 id, const u8* payload, size_t size);
+  void listen(u32 id, u16 port, u32 credit);
+  long begin_connection(connection& one, u16 family);
+  void connect(u32 id, u16 port, u32 credit);
+  void finish_connecting(connection& one, long result);
+  void take_for_guest(connection& one, const u8* payload, size_t size);
+  void write_to_guest(connection& one);
+  void read_from_guest(connection& one);
+  void accept_from_guest(connection& listening);
+  void serve_connection(connection& one, u32 events);
 
   // ---- supervisors ----
   long fork_supervisor();
@@ -246,6 +288,10 @@ class warden {
   u32 supervisors_end_ = 0;
   u32 idle_count_ = 0;
   u32 busy_count_ = 0;
+
+  connection* const connections_ = reinterpret_cast<connection*>(connection_bytes);
+  u32 connections_end_ = 0;
+  u32 accepted_ = 0;
 
   u32 worker_pid_ = 0;
   u32 worker_stopped_ = 0;

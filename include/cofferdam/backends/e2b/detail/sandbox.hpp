@@ -254,7 +254,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     auto runs = [warden = warden_](command c, spawn_request request) {
       return warden->session().run(std::move(c), std::move(request));
     };
-    far.run_by(std::move(runs), own_variables_);
+    far.use_warden(std::move(runs), warden_->files(), own_variables_);
     return routed_files(warden_->files(), std::move(far));
   }
 

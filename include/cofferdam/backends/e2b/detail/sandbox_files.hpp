@@ -29,6 +29,7 @@
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/os/command_request.hpp>
+#include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/this_coro.hpp>
@@ -74,9 +75,11 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   /// A function that runs a command with a request from `request_for`.
   using runner = std::function<awaitable<command_result>(command, spawn_request)>;
 
-  /// Runs the small commands by `run`, in place of the daemon. For that they need all of their variables.
-  void run_by(runner run, std::vector<std::string> variables) {
+  /// Runs the small commands by `run`, in place of the daemon. For that they need all of their variables. Uploaded
+  /// files get their paths by `files`, without a command.
+  void use_warden(runner run, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
     run_ = std::move(run);
+    warden_ = std::move(files);
     variables_ = std::move(variables);
   }
 
@@ -125,7 +128,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
   awaitable<void> write_file(std::string path, bytes_view content) {
     const std::string clean = workspace_path(path, where_.root);
     upload_pieces pieces(content);
-    co_await put(clean, pieces, std::string(), file_metadata());
+    co_await put(clean, pieces, std::nullopt, file_metadata());
   }
 
   /// Writes a file that E2B stores with metadata.
@@ -134,7 +137,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
     require_metadata();
     const std::string clean = workspace_path(path, where_.root);
     upload_pieces pieces(content);
-    co_await put(clean, pieces, std::string(), std::move(metadata));
+    co_await put(clean, pieces, std::nullopt, std::move(metadata));
   }
 
   /// Returns the metadata of a file.
@@ -199,9 +202,7 @@ class sandbox_files : public cofferdam::detail::operations_by_command<sandbox_fi
       co_return transferred_file(header.source(), clean, 0);
     }
     upload_pieces pieces(source);
-    std::string mode;
-    for (int shift = 6; shift >= 0; shift -= 3) mode += static_cast<char>('0' + ((header.mode() >> shift) & 7U));
-    co_await put(clean, pieces, std::move(mode), file_metadata());
+    co_await put(clean, pieces, header.mode() & 0777U, file_metadata());
     co_return transferred_file(header.source(), clean, pieces.size());
   }
 
@@ -367,21 +368,50 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   };
 
   /// Uploads the content to a temporary file outside the workspace, then moves the file to its final path in one step.
-  awaitable<void> put(std::string clean, upload_pieces& pieces, std::string mode, file_metadata metadata) {
+  /// \param mode  the permission bits; if empty, those of the replaced file, or 0644.
+  awaitable<void> put(std::string clean, upload_pieces& pieces, std::optional<std::uint32_t> mode,
+                      file_metadata metadata) {
     const std::string name = ".cofferdam/" + cofferdam::detail::random_digits();
+    const std::string absolute = where_.home == "/" ? "/" + name : where_.home + "/" + name;
     const auto uploads_and_moves = [&]() -> awaitable<void> {
       co_await upload(name, pieces, clean, metadata);
-      std::vector<std::string> words{"/bin/sh", "-c", std::string(place_script), "sh", "./" + clean};
-      words.push_back(where_.home == "/" ? "/" + name : where_.home + "/" + name);
-      words.push_back(std::to_string(pieces.size()));
-      words.push_back(where_.root);
-      words.push_back(mode);
-      command move = argv(std::move(words));
-      command_result result = co_await run_command(std::move(move));
-      check(result, "write", clean, 0);
+      const bool is_adopted = co_await adopt(clean, absolute, pieces.size(), mode);
+      if (!is_adopted) co_await place(clean, absolute, pieces.size(), mode);
     };
     const auto clears = [&] { return clear(daemon(), name); };
     co_await cofferdam::detail::with_cleanup_after_failure(uploads_and_moves, clears);
+  }
+
+  /// Moves an uploaded file to its path by the warden. Returns false if there is none, or if the home and the workspace
+  /// are on different file systems.
+  awaitable<bool> adopt(const std::string& clean, const std::string& from, std::uint64_t size,
+                        std::optional<std::uint32_t> mode) {
+    if (!warden_) co_return false;
+    bool is_done = true;
+    try {
+      co_await warden_->adopt(clean, from, size, mode);
+    } catch (const error& failure) {
+      const std::error_code cause = failure.cause();
+      if (cause == std::error_code(ESTALE, std::system_category())) throw incomplete(clean);
+      if (cause != std::errc::operation_not_supported) throw;
+      is_done = false;
+    }
+    co_return is_done;
+  }
+
+  /// Moves an uploaded file to its path by a command.
+  awaitable<void> place(const std::string& clean, const std::string& from, std::uint64_t size,
+                        std::optional<std::uint32_t> mode) {
+    std::string digits;
+    for (int shift = 6; mode && shift >= 0; shift -= 3) digits += static_cast<char>('0' + ((*mode >> shift) & 7U));
+    std::vector<std::string> words{"/bin/sh", "-c", std::string(place_script), "sh", "./" + clean};
+    words.push_back(from);
+    words.push_back(std::to_string(size));
+    words.push_back(where_.root);
+    words.push_back(std::move(digits));
+    command move = argv(std::move(words));
+    command_result result = co_await run_command(std::move(move));
+    check(result, "write", clean, 0);
   }
 
   awaitable<void> upload(std::string name, upload_pieces& pieces, std::string clean, file_metadata metadata) {
@@ -463,6 +493,10 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
     return result;
   }
 
+  static error incomplete(const std::string& path) {
+    return error(exec_errc::io_error,
+                 "write " + cofferdam::detail::shown_path(path) + ": the transfer was incomplete; try again");
+  }
   static error unreadable(const std::string& path) {
     return error(exec_errc::io_error, "e2b: read " + cofferdam::detail::shown_path(path) +
                                           ": the sandbox's description of the file is invalid");
@@ -483,7 +517,7 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
       case is_longer: throw too_large(path, max_bytes);
       case is_denied: throw path_error(EACCES, doing, path);
       case is_no_directory: throw path_error(ENOTDIR, doing, path);
-      case is_incomplete: throw error(exec_errc::io_error, what + "the transfer was incomplete; try again");
+      case is_incomplete: throw incomplete(path);
       default: cofferdam::detail::throw_file_failure(result, doing, path);
     }
   }
@@ -493,7 +527,8 @@ case $t/ in "$r"/*) ;; *) exit 42 ;; esac)sh";
   std::shared_ptr<envd_launcher> launcher_;
   workspace_place where_;
   std::vector<std::string> variables_;
-  runner run_;  // empty: the daemon runs the small commands
+  runner run_;                             // empty: the daemon runs the small commands
+  std::shared_ptr<session_files> warden_;  // null: commands do everything
 };
 
 /// A source of files of a sandbox. It streams the content of one file after another.
