@@ -57,6 +57,7 @@
 #include <cofferdam/core.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
@@ -69,7 +70,9 @@
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/format_result.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/listener.hpp>
 #include <cofferdam/core/pool.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
@@ -112,7 +115,6 @@
 #include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/middleware/upload_files.hpp>
 #include <cofferdam/middleware/variables.hpp>
-#include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/http_reply.hpp>

@@ -7,7 +7,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/listener.hpp>
 
 #include "support/run.hpp"

@@ -12,6 +12,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
@@ -89,6 +90,8 @@ class environment {
   }
   /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
   file_system files();
+  /// Returns the loopback network of the container, with which this program can reach servers that run there.
+  guest_network network();
 
   /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
   /// is first.

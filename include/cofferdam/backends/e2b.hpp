@@ -22,6 +22,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/core/transfer_result.hpp>
@@ -127,6 +128,9 @@ class environment {
   awaitable<std::map<std::string, file_metadata>> metadata_in(std::string path);
   /// Returns the file operations of the workspace: list, stat, remove, transfers of whole trees and others.
   file_system files();
+  /// Returns the loopback network of the sandbox, with which this program can reach servers that run there.
+  /// \throws error{exec_errc::unsupported}, from its operations, if commands do not run by a warden.
+  guest_network network();
 
   /// Pauses the sandbox, until `resume()`. Commands that begin in the meantime wait. Processes that commands have left
   /// running (`background_policy::keep`) are paused too, and continue after `resume()`. A paused sandbox costs storage

@@ -8,6 +8,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/environment_handle.hpp>
@@ -103,6 +104,8 @@ class host_environment {
 
   /// \throws error{exec_errc::environment_closed} if it holds none.
   const detail::host_state<Place>& state() const;
+  /// Returns the loopback network of the commands. For `local`, that is the one of this machine.
+  guest_network own_network() const;
 
  private:
   detail::environment_handle<detail::host_state<Place>> handle_;

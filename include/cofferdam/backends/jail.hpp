@@ -6,6 +6,7 @@
 #include <cofferdam/backends/jail_policies.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/guest_network.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -36,6 +37,10 @@ class basic_jail_environment : public host_environment<detail::basic_jail_place<
 
   /// Returns the walls that were proven when the environment was opened, and the limits that hold.
   const isolation_report& isolation() const;
+
+  /// Returns the loopback network of the jail, with which this program can reach servers that run there. With
+  /// `network(network_policy::host)`, it is the loopback network of this machine.
+  guest_network network() { return this->own_network(); }
 };
 
 template <class = void>

@@ -9,6 +9,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/environment_handle.hpp>
@@ -87,6 +88,8 @@ class environment {
   }
   /// Returns the file operations of the workspace: list, stat, remove, and transfers of whole directory trees.
   file_system files();
+  /// Returns the loopback network of the pod, with which this program can reach servers that run there.
+  guest_network network();
 
   /// Returns the ended commands that had `background_policy::keep` and have left processes running. The oldest command
   /// is first.

@@ -6,6 +6,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
 #include <cofferdam/detail/core/command_files.hpp>
@@ -49,6 +50,9 @@ class any_environment {
     return cofferdam::write_bytes(*this, std::move(path), std::move(content));
   }
   file_system files() { return get().files(); }
+  /// Returns the loopback network of the environment, as `tunnelling_environment` describes.
+  /// \throws error{exec_errc::unsupported} if `can_tunnel()` is false.
+  guest_network network() { return get().network(); }
   /// Pauses the environment, as `suspendable_environment` describes.
   /// \throws error{exec_errc::unsupported} if `can_suspend()` is false; `resume` and `snapshot` throw it too.
   awaitable<void> pause() { return get().pause(); }
@@ -60,6 +64,8 @@ class any_environment {
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
   /// Returns true if `pause`, `resume` and `snapshot` work; otherwise they throw `error{exec_errc::unsupported}`.
   bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
+  /// Returns true if `network` works; otherwise it throws `error{exec_errc::unsupported}`.
+  bool can_tunnel() const noexcept { return inside_ && inside_->can_tunnel(); }
   /// Returns true if the contained environment is known to be lost. Returns false if it cannot know.
   bool is_lost() const noexcept { return inside_ && inside_->is_lost(); }
 
@@ -69,12 +75,14 @@ class any_environment {
     virtual ~interface() = default;
     virtual bool can_start() const noexcept = 0;
     virtual bool can_suspend() const noexcept = 0;
+    virtual bool can_tunnel() const noexcept = 0;
     virtual bool is_lost() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
     virtual awaitable<bytes> read_file(std::string path, std::size_t max_bytes) = 0;
     virtual awaitable<void> write_file(std::string path, bytes_view content) = 0;
     virtual file_system files() = 0;
+    virtual guest_network network() = 0;
     virtual awaitable<void> pause() = 0;
     virtual awaitable<void> resume() = 0;
     virtual awaitable<std::string> snapshot() = 0;
@@ -87,6 +95,7 @@ class any_environment {
     explicit box(E environment) : environment_(std::move(environment)) {}
     bool can_start() const noexcept override { return cofferdam::can_start(environment_); }
     bool can_suspend() const noexcept override { return cofferdam::can_suspend(environment_); }
+    bool can_tunnel() const noexcept override { return cofferdam::can_tunnel(environment_); }
     bool is_lost() const noexcept override {
       if constexpr (requires { environment_.is_lost(); }) return environment_.is_lost();
       return false;
@@ -111,6 +120,13 @@ class any_environment {
           "cofferdam: this layer has no files(). A layer that defines read_file or write_file must also define "
           "file_system files(). To wrap an environment without files(), write environment | layer, which adds files()");
       return environment_.files();
+    }
+    guest_network network() override {
+      if constexpr (tunnelling_environment<E>) {
+        return environment_.network();
+      } else {
+        throw error(exec_errc::unsupported, "network: this program cannot reach the ports of this backend");
+      }
     }
     awaitable<void> pause() override {
       if constexpr (suspendable_environment<E>) {

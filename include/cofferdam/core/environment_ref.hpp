@@ -8,6 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/command_files.hpp>
 
@@ -52,6 +53,11 @@ class referenced_environment {
   {
     return get().files();
   }
+  guest_network network()
+    requires tunnelling_environment<E>
+  {
+    return get().network();
+  }
   awaitable<void> close() {
     get();
     return nothing();
@@ -62,6 +68,12 @@ class referenced_environment {
     requires streaming_environment<E>
   {
     return environment_ != nullptr && cofferdam::can_start(*environment_);
+  }
+  /// Returns true if `network` of the environment works.
+  bool can_tunnel() const noexcept
+    requires tunnelling_environment<E>
+  {
+    return environment_ != nullptr && cofferdam::can_tunnel(*environment_);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
@@ -106,6 +107,12 @@ class layer : public detail::layer_tag {
     return inner_.files();
   }
 
+  guest_network network()
+    requires tunnelling_environment<Inner>
+  {
+    return inner_.network();
+  }
+
   awaitable<void> pause()
     requires suspendable_environment<Inner>
   {
@@ -127,6 +134,12 @@ class layer : public detail::layer_tag {
     requires requires(const Inner& inner) { inner.can_start(); }
   {
     return inner_.can_start();
+  }
+  /// Returns true if `network` works. This member is present if the wrapped environment has a member `can_tunnel`.
+  bool can_tunnel() const noexcept
+    requires requires(const Inner& inner) { inner.can_tunnel(); }
+  {
+    return inner_.can_tunnel();
   }
   /// Returns true if `pause`, `resume` and `snapshot` work. This member is present if the wrapped environment has a
   /// member `can_suspend`.

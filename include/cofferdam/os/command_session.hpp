@@ -6,6 +6,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
@@ -78,6 +79,15 @@ class basic_command_session {
   /// \throws error{exec_errc::not_found} if no process of that command is left; error{exec_errc::environment_closed} if
   ///     the session is closed.
   awaitable<void> end_background(std::uint32_t number) { return launcher_->end_background(number); }
+
+  /// Returns the loopback network of the place where the commands run, reached through the warden.
+  /// \throws error{exec_errc::unsupported} if the session has no warden.
+  guest_network network() const {
+    std::shared_ptr<guest_network::implementation> network = launcher_->network();
+    if (!network)
+      throw error(exec_errc::unsupported, "network: no warden runs in this environment, so its ports cannot be reached");
+    return guest_network(std::move(network));
+  }
 
   /// Returns true if a command runs, or has left processes running.
   bool is_busy() const { return launcher_ && launcher_->is_busy(); }

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
+#include <cofferdam/core/listener.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
@@ -20,6 +23,7 @@
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/detail/guest_connections.hpp>
 #include <cofferdam/warden/detail/link.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
@@ -62,7 +66,10 @@ using warden_launcher = basic_warden_launcher<>;
 
 /// The part of `warden_session` that starts commands through a warden, the helper program in a sandbox.
 template <class Unused>
-class basic_warden_launcher final : public command_launcher, public link_listener, public frame_sink {
+class basic_warden_launcher final : public command_launcher,
+                                    public guest_network::implementation,
+                                    public link_listener,
+                                    public frame_sink {
  public:
   basic_warden_launcher(const asio::any_io_executor& executor, warden_settings settings,
                         std::shared_ptr<warden_link> link)
@@ -70,6 +77,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
         settings_(std::move(settings)),
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
+        connections_(std::make_shared<guest_connections>(executor)),
         greeted_(executor),
         released_(executor),
         lease_(executor),
@@ -134,6 +142,17 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   static warden_files files(const std::shared_ptr<basic_warden_launcher>& self) {
     self->require_open();
     return warden_files(self, self->requests_, self->settings_.root);
+  }
+
+  std::shared_ptr<guest_network::implementation> network() override { return self_of(*this); }
+  awaitable<byte_stream> connect(std::uint16_t port) override {
+    return guest_connections::connect(connections_, self_of(*this), port);
+  }
+  awaitable<listener> listen(std::uint16_t port) override {
+    return guest_connections::listen(connections_, self_of(*this), port);
+  }
+  awaitable<std::uint32_t> other_interfaces() override {
+    return guest_connections::other_interfaces(connections_, self_of(*this));
   }
 
   /// Ends every command, and waits for their ends.
@@ -351,6 +370,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     wire::payload_reader values(arrived);
     is_silent_ = false;
     if (arrived.type() == wire::frame_type::pong || requests_->arrived(arrived)) return;
+    if (connections_->arrived(*this, arrived)) return;
     if (arrived.type() == wire::frame_type::protocol_error) {
       const unsigned fault = values.number<std::uint8_t>();
       const unsigned type = values.number<std::uint8_t>();
@@ -404,6 +424,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
     greeted_.cancel();
     released_.cancel();
     requests_->lose(reason);
+    connections_->lose(reason);
     const auto jobs = std::move(jobs_);
     jobs_.clear();
     for (const auto& [job, running] : jobs) {
@@ -425,7 +446,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
       self->beats_ = false;
       if (failure || self->lost_) return;
       if (self->is_silent_ && self->settings_.silent) self->settings_.silent();
-      if (!self->jobs_.empty() || !self->requests_->empty()) self->watch_heart();
+      const bool is_idle = self->jobs_.empty() && self->requests_->empty() && self->connections_->empty();
+      if (!is_idle) self->watch_heart();
     });
   }
 
@@ -442,6 +464,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   warden_settings settings_;
   std::shared_ptr<warden_link> link_;
   std::shared_ptr<file_requests> requests_;
+  std::shared_ptr<guest_connections> connections_;
   asio::steady_timer greeted_;   // limits the wait for the greeting; cancelled by it, and by a loss
   asio::steady_timer released_;  // limits the wait for the end of a released warden; cancelled by a loss
   asio::steady_timer lease_;

@@ -8,6 +8,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/environment_operations.hpp>
@@ -84,6 +85,11 @@ bool host_environment<Place>::is_lost() const noexcept {
 template <class Place>
 awaitable<void> host_environment<Place>::close() {
   return handle_.close();
+}
+
+template <class Place>
+guest_network host_environment<Place>::own_network() const {
+  return handle_.network();
 }
 
 template <class Place>

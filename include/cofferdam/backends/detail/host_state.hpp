@@ -9,6 +9,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
@@ -116,6 +117,11 @@ class host_state {
     self->closed_ = true;
     self->ended_.notify();
     if (failure) std::rethrow_exception(failure);
+  }
+
+  static awaitable<guest_network> network(std::shared_ptr<host_state> self) {
+    self->require_usable();
+    co_return self->commands_.session().network();
   }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {

@@ -7,6 +7,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/os/command_request.hpp>
@@ -48,6 +49,8 @@ class warden_place : public std::enable_shared_from_this<Place> {
     self->require_open();
     return operation(*self->files_);
   }
+
+  static awaitable<guest_network> network(std::shared_ptr<Place> self) { co_return self->session().network(); }
 
   static awaitable<command_result> run(std::shared_ptr<Place> self, command c) {
     self->require_open();

@@ -17,6 +17,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/environment_operations.hpp>
@@ -63,6 +64,8 @@ COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_v
 }
 
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
+
+COFFERDAM_DECL guest_network environment::network() { return handle_.network(); }
 COFFERDAM_DECL bool environment::is_lost() const noexcept { return handle_.is_lost(); }
 
 COFFERDAM_DECL std::vector<background_command> environment::background() const {

@@ -25,6 +25,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/secret_string.hpp>
@@ -101,6 +102,8 @@ COFFERDAM_DECL awaitable<std::map<std::string, file_metadata>> environment::meta
 }
 
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
+
+COFFERDAM_DECL guest_network environment::network() { return handle_.network(); }
 
 COFFERDAM_DECL awaitable<void> environment::pause(pause_options options) {
   return get()->home().run([inside = get(), options] { return detail::suspension::pause(inside, options); });

@@ -15,6 +15,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/environment_operations.hpp>
@@ -55,6 +56,8 @@ COFFERDAM_DECL awaitable<void> environment::write_file(std::string path, bytes_v
 }
 
 COFFERDAM_DECL file_system environment::files() { return handle_.files(); }
+
+COFFERDAM_DECL guest_network environment::network() { return handle_.network(); }
 
 COFFERDAM_DECL std::vector<background_command> environment::background() const {
   return handle_.get()->home().look([this] { return handle_.get()->session().background(); });

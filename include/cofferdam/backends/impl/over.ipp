@@ -10,6 +10,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
@@ -69,6 +70,8 @@ COFFERDAM_DECL awaitable<void> over_environment::write_file(std::string path, by
 }
 
 COFFERDAM_DECL file_system over_environment::files() { return handle_.files(); }
+
+COFFERDAM_DECL guest_network over_environment::network() { return handle_.network(); }
 
 COFFERDAM_DECL std::vector<background_command> over_environment::background() const {
   return handle_.get()->home().look([this] { return handle_.get()->session().background(); });

@@ -7,6 +7,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/version.hpp>
 
@@ -50,6 +51,8 @@ class environment_handle {
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) const;
   awaitable<void> write_file(std::string path, bytes_view content) const;
   file_system files() const;
+  /// Only for a `State` with `static awaitable<guest_network> network(self)`, a coroutine on the strand.
+  guest_network network() const;
   /// Closes the environment. A cancellation does not stop this operation.
   awaitable<void> close() const;
 

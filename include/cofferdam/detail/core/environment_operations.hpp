@@ -8,10 +8,12 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/environment_handle.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/homed_files.hpp>
+#include <cofferdam/detail/core/homed_network.hpp>
 #include <cofferdam/detail/core/homed_process.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/version.hpp>
@@ -85,6 +87,11 @@ awaitable<void> environment_handle<State>::write_file(std::string path, bytes_vi
 template <class State>
 file_system environment_handle<State>::files() const {
   return file_system(std::make_shared<homed_files<State>>(get()));
+}
+
+template <class State>
+guest_network environment_handle<State>::network() const {
+  return guest_network(std::make_shared<homed_network<State>>(get()));
 }
 
 template <class State>

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
 

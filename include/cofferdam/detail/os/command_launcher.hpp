@@ -6,6 +6,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
@@ -113,6 +114,9 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
 
   /// Returns the commands that have ended, but left processes running, oldest first.
   virtual std::vector<background_command> background() const { return {}; }
+
+  /// Returns the network of the place where the commands run; null if this program cannot reach it.
+  virtual std::shared_ptr<guest_network::implementation> network() { return nullptr; }
 
   /// Ends the processes that a command has left running, and waits until they have ended.
   virtual awaitable<void> end_background(std::uint32_t number) { return find_nothing(shared_from_this(), number); }

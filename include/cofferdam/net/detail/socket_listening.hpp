@@ -5,8 +5,8 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/net/byte_stream.hpp>
-#include <cofferdam/net/detail/listening.hpp>
+#include <cofferdam/core/byte_stream.hpp>
+#include <cofferdam/detail/core/listening.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 

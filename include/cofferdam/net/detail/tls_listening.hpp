@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/socket_listening.hpp>
 #include <cofferdam/net/detail/tls_stream.hpp>
 

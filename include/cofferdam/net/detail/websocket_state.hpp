@@ -11,7 +11,7 @@
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/websocket_frame.hpp>
 #include <cofferdam/detail/net/websocket_settings.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/net_error.hpp>
 

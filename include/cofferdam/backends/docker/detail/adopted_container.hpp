@@ -18,7 +18,7 @@
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 

@@ -15,7 +15,7 @@
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/tls.hpp>
 

@@ -13,7 +13,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/detail/os/terminal.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>

@@ -13,7 +13,7 @@
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>

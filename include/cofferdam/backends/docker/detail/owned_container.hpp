@@ -9,7 +9,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 
 #include <boost/json/object.hpp>

@@ -11,7 +11,7 @@
 #include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>

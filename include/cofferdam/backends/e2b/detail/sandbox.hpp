@@ -20,6 +20,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
@@ -151,6 +152,14 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   /// Returns the process id of the warden's shell at the daemon; 0 if there is none.
   std::int64_t warden_pid() const noexcept { return warden_ ? warden_->pid() : 0; }
+
+  /// Returns the loopback network. A paused sandbox is waited for.
+  static awaitable<guest_network> network(std::shared_ptr<sandbox> self) {
+    co_await self->until_running();
+    const bool by_warden = co_await has_warden(self);
+    self->require_open();
+    co_return self->session(by_warden).network();
+  }
 
   /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
   template <class Operation>

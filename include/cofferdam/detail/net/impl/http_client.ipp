@@ -10,7 +10,7 @@
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/http_exchange_state.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
 #include <cofferdam/net/http_message.hpp>

@@ -105,5 +105,5 @@ class byte_stream {
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)
-#include <cofferdam/net/impl/byte_stream.ipp>
+#include <cofferdam/core/impl/byte_stream.ipp>
 #endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+#pragma once
+
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/core/listener.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+/// The loopback network of an environment, reached from this program. The bytes go through the warden, the helper
+/// program in the sandbox, so that the sandbox needs no network. A `guest_network` is a value; copies refer to the same
+/// environment. It stays valid when the environment is moved. After the environment was closed or destroyed, operations
+/// throw `error{exec_errc::environment_closed}`, and those on open streams fail.
+///
+///     process server = co_await environment.start("python3 -m http.server 8000");
+///     byte_stream stream = co_await environment.network().connect(8000);
+///
+/// At most 511 connections and listeners are open at once in one environment; further connections to a listener wait.
+/// \par Threads  streams and listeners may be used on any executor, by the rules of the environment.
+class guest_network {
+ public:
+  /// The interface that a backend implements. Each member does what the member of the same name in `guest_network`
+  /// does.
+  class implementation {
+   public:
+    implementation() = default;
+    implementation(const implementation&) = delete;
+    implementation& operator=(const implementation&) = delete;
+    virtual ~implementation() = default;
+    virtual awaitable<byte_stream> connect(std::uint16_t port) = 0;
+    virtual awaitable<listener> listen(std::uint16_t port) = 0;
+    virtual awaitable<std::uint32_t> other_interfaces() = 0;
+  };
+
+  /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
+  guest_network() = default;
+  /// Makes an object from the implementation of a backend.
+  explicit guest_network(std::shared_ptr<implementation> network) noexcept : network_(std::move(network)) {}
+
+  /// Connects to a TCP server in the environment that listens on 127.0.0.1 or ::1, or on all addresses.
+  /// \param port  the port of the server, not 0.
+  /// \return  the connection. A slow reader stops only its own connection.
+  /// \throws error{exec_errc::io_error} with the cause ECONNREFUSED if nothing listens there; error{
+  ///     exec_errc::invalid_argument} for the port 0; error{exec_errc::unsupported} if no warden runs in the
+  ///     environment; error{exec_errc::provider_lost}.
+  /// \par Cancellation  ends the attempt.
+  awaitable<byte_stream> connect(std::uint16_t port) const { return get().connect(port); }
+
+  /// Listens on 127.0.0.1 in the environment. Programs there can connect to the port; this program accepts the
+  /// connections.
+  /// \param port  the port; 0 chooses a free one, which `listener::port()` returns.
+  /// \throws error{exec_errc::io_error} with the cause EADDRINUSE if a program listens there, or EACCES for a port that
+  ///     the warden's user may not use; error{exec_errc::unsupported} if no warden runs in the environment;
+  ///     error{exec_errc::provider_lost}.
+  awaitable<listener> listen(std::uint16_t port = 0) const { return get().listen(port); }
+
+  /// Returns the number of network interfaces of the environment that are up, without the loopback interface, as the
+  /// warden sees them. 0 means that no packet can leave. If the number cannot be read, it is 0xffffffff.
+  /// \throws error{exec_errc::unsupported} if no warden runs in the environment; error{exec_errc::provider_lost}.
+  awaitable<std::uint32_t> other_interfaces() const { return get().other_interfaces(); }
+
+ private:
+  implementation& get() const {
+    if (!network_)
+      throw error(exec_errc::environment_closed,
+                  "guest_network: empty (default-constructed or moved from); call network() on an open environment");
+    return *network_;
+  }
+
+  std::shared_ptr<implementation> network_;
+};
+
+/// An environment whose loopback network this program can reach: a member `network()` returns its `guest_network`.
+/// `local` is none, because its loopback network is that of this machine.
+template <class E>
+concept tunnelling_environment = code_exec_environment<E> && requires(E& e) {
+  { e.network() } -> std::same_as<guest_network>;
+};
+
+/// Returns true if `network()` works in this environment. Some types, such as `any_environment`, support it only in
+/// some environments. Such a type has a member `bool can_tunnel() const`. If `can_tunnel()` returns false, `network()`
+/// throws `error{exec_errc::unsupported}`.
+template <code_exec_environment E>
+bool can_tunnel(const E& environment) noexcept {
+  if constexpr (!tunnelling_environment<E>) {
+    return false;
+  } else if constexpr (requires { environment.can_tunnel(); }) {
+    return environment.can_tunnel();
+  } else {
+    return true;
+  }
+}
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
