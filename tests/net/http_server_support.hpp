@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/http_server.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/listener.hpp>
 
 #include "support/run.hpp"

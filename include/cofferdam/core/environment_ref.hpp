@@ -53,6 +53,7 @@ class referenced_environment {
   {
     return get().files();
   }
+  /// Returns the loopback network of the environment.
   guest_network network()
     requires tunnelling_environment<E>
   {

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
@@ -38,6 +39,12 @@ class guest_network {
     virtual awaitable<byte_stream> connect(std::uint16_t port) = 0;
     virtual awaitable<listener> listen(std::uint16_t port) = 0;
     virtual awaitable<std::uint32_t> other_interfaces() = 0;
+    virtual awaitable<void> use_proxy(std::uint16_t port, std::string authority) {
+      static_cast<void>(port);
+      static_cast<void>(authority);
+      throw error(exec_errc::unsupported, "network: variables for programs cannot be set here");
+      co_return;
+    }
   };
 
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
@@ -66,6 +73,19 @@ class guest_network {
   /// warden sees them. 0 means that no packet can leave. If the number cannot be read, it is 0xffffffff.
   /// \throws error{exec_errc::unsupported} if no warden runs in the environment; error{exec_errc::provider_lost}.
   awaitable<std::uint32_t> other_interfaces() const { return get().other_interfaces(); }
+
+  /// Sets variables by which programs use a proxy on 127.0.0.1, for all commands that begin after this call:
+  /// HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper and lower case, and NODE_USE_ENV_PROXY. They are
+  /// variables of the environment, so that no layer sees them in a command. A command may replace them.
+  /// \param port  the port of the proxy, usually that of a `listener` from `listen`.
+  /// \param authority  the certificate of an authority, as PEM, which programs must trust in addition; empty: none. A
+  ///     file outside the workspace then has it and the roots of the environment (or, if it has none, those of this
+  ///     machine), and SSL_CERT_FILE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, CURL_CA_BUNDLE,
+  ///     PIP_CERT, CARGO_HTTP_CAINFO, AWS_CA_BUNDLE and DENO_CERT name it.
+  /// \throws error{exec_errc::io_error} if the file cannot be written.
+  awaitable<void> use_proxy(std::uint16_t port, std::string authority = std::string()) const {
+    return get().use_proxy(port, std::move(authority));
+  }
 
  private:
   implementation& get() const {

@@ -107,6 +107,7 @@ class layer : public detail::layer_tag {
     return inner_.files();
   }
 
+  /// Returns the loopback network of the wrapped environment.
   guest_network network()
     requires tunnelling_environment<Inner>
   {

@@ -74,6 +74,15 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   return request;
 }
 
+/// Sets variables, each `NAME=value`, in place of those with the same names.
+inline void set_variables(std::vector<std::string>& variables, std::vector<std::string> added) {
+  for (std::string& variable : added) {
+    const std::string start = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(variables, [&](const std::string& each) { return each.starts_with(start); });
+    variables.push_back(std::move(variable));
+  }
+}
+
 /// Returns the name of a command's program for error messages: `the shell`, or the program's name in quotes.
 inline std::string shown_program(const command& c) {
   return c.is_shell() ? "the shell" : "\"" + one_line(c.words().front()) + "\"";

@@ -85,7 +85,8 @@ class basic_command_session {
   guest_network network() const {
     std::shared_ptr<guest_network::implementation> network = launcher_->network();
     if (!network)
-      throw error(exec_errc::unsupported, "network: no warden runs in this environment, so its ports cannot be reached");
+      throw error(exec_errc::unsupported,
+                  "network: no warden runs in this environment, so its ports cannot be reached");
     return guest_network(std::move(network));
   }
 

@@ -7,9 +7,9 @@
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/content.hpp>

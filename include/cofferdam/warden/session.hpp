@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/guest_network.hpp>
-#include <cofferdam/core/listener.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
@@ -66,10 +64,7 @@ using warden_launcher = basic_warden_launcher<>;
 
 /// The part of `warden_session` that starts commands through a warden, the helper program in a sandbox.
 template <class Unused>
-class basic_warden_launcher final : public command_launcher,
-                                    public guest_network::implementation,
-                                    public link_listener,
-                                    public frame_sink {
+class basic_warden_launcher final : public command_launcher, public link_listener, public frame_sink {
  public:
   basic_warden_launcher(const asio::any_io_executor& executor, warden_settings settings,
                         std::shared_ptr<warden_link> link)
@@ -144,15 +139,8 @@ class basic_warden_launcher final : public command_launcher,
     return warden_files(self, self->requests_, self->settings_.root);
   }
 
-  std::shared_ptr<guest_network::implementation> network() override { return self_of(*this); }
-  awaitable<byte_stream> connect(std::uint16_t port) override {
-    return guest_connections::connect(connections_, self_of(*this), port);
-  }
-  awaitable<listener> listen(std::uint16_t port) override {
-    return guest_connections::listen(connections_, self_of(*this), port);
-  }
-  awaitable<std::uint32_t> other_interfaces() override {
-    return guest_connections::other_interfaces(connections_, self_of(*this));
+  std::shared_ptr<guest_network::implementation> network() override {
+    return std::make_shared<guest_connections::network>(connections_, self_of(*this));
   }
 
   /// Ends every command, and waits for their ends.

@@ -5,9 +5,9 @@
 // A server and a client that are connected by a stream in memory, and functions for the client's messages.
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
 #include "support/run.hpp"

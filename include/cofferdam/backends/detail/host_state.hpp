@@ -124,6 +124,9 @@ class host_state {
     co_return self->commands_.session().network();
   }
 
+  /// Sets variables of all commands that begin from now on.
+  void add_variables(std::vector<std::string> added) { set_variables(variables_, std::move(added)); }
+
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
     self->require_usable();
     prepared_command ready = self->prepare(c);

@@ -10,11 +10,13 @@
 #include <cofferdam/core/listener.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/listening.hpp>
+#include <cofferdam/detail/core/proxy_setup.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -79,8 +81,8 @@ class homed_listening final : public listening {
 };
 
 /// The `guest_network` of an environment, whose operations run on the environment's strand. The object does not keep
-/// the environment's state alive. `State` has `home()`, its strand, and `static awaitable<guest_network>
-/// network(std::shared_ptr<State> state)`, a coroutine that runs on that strand.
+/// the environment's state alive. `State` has `home()`, its strand, `static awaitable<guest_network>
+/// network(std::shared_ptr<State> state)`, a coroutine that runs on that strand, and what `proxy_setup` needs.
 template <class State>
 class homed_network final : public guest_network::implementation {
  public:
@@ -91,6 +93,13 @@ class homed_network final : public guest_network::implementation {
   awaitable<std::uint32_t> other_interfaces() override {
     const std::shared_ptr<State> state = get();
     return state->home().run([state] { return count_in(state); });
+  }
+
+  awaitable<void> use_proxy(std::uint16_t port, std::string authority) override {
+    const std::shared_ptr<State> state = get();
+    return state->home().run([state, port, authority = std::move(authority)]() mutable {
+      return proxy_setup<State>::run(state, port, std::move(authority));
+    });
   }
 
  private:

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 
 #include <asio/any_io_executor.hpp>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/byte_stream.hpp>
+#include <cofferdam/core/error.hpp>
 
 #include <asio/any_io_executor.hpp>
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/websocket_settings.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 
 #include <asio/any_io_executor.hpp>

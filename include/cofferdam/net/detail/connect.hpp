@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/net_error.hpp>

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
 #include <cofferdam/net/detail/http_serializer.hpp>

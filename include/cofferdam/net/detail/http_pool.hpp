@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/deadline_timer.hpp>
 
 #include <asio/any_io_executor.hpp>

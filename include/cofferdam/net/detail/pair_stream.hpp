@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/detail/core/without_sigpipe.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 
 #include <asio/buffer.hpp>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/byte_stream.hpp>
+#include <cofferdam/core/bytes.hpp>
 
 #include <algorithm>
 #include <cstddef>

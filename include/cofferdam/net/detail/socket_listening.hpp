@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/detail/core/listening.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/connect.hpp>
 #include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/pem_source.hpp>

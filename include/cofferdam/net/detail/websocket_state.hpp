@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -11,7 +12,6 @@
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/websocket_frame.hpp>
 #include <cofferdam/detail/net/websocket_settings.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/net_error.hpp>
 

@@ -38,8 +38,7 @@ class guest_connection {
   /// The number of bytes that the warden may send before the first `host_credit`: the maximum that is kept here.
   static constexpr std::uint32_t window = 256 * 1024;
 
-  guest_connection(const asio::any_io_executor& executor, std::uint32_t number)
-      : changed_(executor), number_(number) {}
+  guest_connection(const asio::any_io_executor& executor, std::uint32_t number) : changed_(executor), number_(number) {}
 
   std::uint32_t number() const noexcept { return number_; }
 
@@ -183,18 +182,21 @@ class basic_guest_connections : public std::enable_shared_from_this<basic_guest_
     listening_.clear();
   }
 
-  // The operations of `guest_network`. `sink` sends frames to the warden.
-
-  static awaitable<byte_stream> connect(std::shared_ptr<basic_guest_connections> self, std::shared_ptr<frame_sink> sink,
-                                        std::uint16_t port);
-  static awaitable<listener> listen(std::shared_ptr<basic_guest_connections> self, std::shared_ptr<frame_sink> sink,
-                                    std::uint16_t port);
-  static awaitable<std::uint32_t> other_interfaces(std::shared_ptr<basic_guest_connections> self,
-                                                   std::shared_ptr<frame_sink> sink);
+  /// The network of the session, for the users of the library.
+  class network;
 
  private:
   class stream;
   class socket;
+
+  // The operations of `guest_network`. `sink` sends frames to the warden.
+
+  static awaitable<byte_stream> begin_stream(std::shared_ptr<basic_guest_connections> self,
+                                             std::shared_ptr<frame_sink> sink, std::uint16_t port);
+  static awaitable<listener> begin_listener(std::shared_ptr<basic_guest_connections> self,
+                                            std::shared_ptr<frame_sink> sink, std::uint16_t port);
+  static awaitable<std::uint32_t> count_interfaces(std::shared_ptr<basic_guest_connections> self,
+                                                   std::shared_ptr<frame_sink> sink);
 
   /// A listening socket at the warden.
   class listening_socket {
@@ -242,6 +244,21 @@ class basic_guest_connections : public std::enable_shared_from_this<basic_guest_
   std::optional<error> lost_;
   std::unordered_map<std::uint32_t, std::shared_ptr<guest_connection>> open_;
   std::unordered_map<std::uint32_t, std::shared_ptr<listening_socket>> listening_;
+};
+
+template <class Unused>
+class basic_guest_connections<Unused>::network final : public guest_network::implementation {
+ public:
+  /// \param sink  sends frames to the warden.
+  network(std::shared_ptr<basic_guest_connections> table, std::shared_ptr<frame_sink> sink)
+      : table_(std::move(table)), sink_(std::move(sink)) {}
+  awaitable<byte_stream> connect(std::uint16_t port) override { return begin_stream(table_, sink_, port); }
+  awaitable<listener> listen(std::uint16_t port) override { return begin_listener(table_, sink_, port); }
+  awaitable<std::uint32_t> other_interfaces() override { return count_interfaces(table_, sink_); }
+
+ private:
+  std::shared_ptr<basic_guest_connections> table_;
+  std::shared_ptr<frame_sink> sink_;
 };
 
 /// The byte stream of a connection.
@@ -389,8 +406,9 @@ bool basic_guest_connections<Unused>::arrived(frame_sink& sink, const wire::fram
 }
 
 template <class Unused>
-awaitable<byte_stream> basic_guest_connections<Unused>::connect(std::shared_ptr<basic_guest_connections> self,
-                                                                std::shared_ptr<frame_sink> sink, std::uint16_t port) {
+awaitable<byte_stream> basic_guest_connections<Unused>::begin_stream(std::shared_ptr<basic_guest_connections> self,
+                                                                     std::shared_ptr<frame_sink> sink,
+                                                                     std::uint16_t port) {
   if (port == 0) throw error(exec_errc::invalid_argument, "network: 0 is no port to connect to");
   if (self->lost_) throw *self->lost_;
   const auto one = std::make_shared<guest_connection>(self->executor_, self->next_number());
@@ -441,14 +459,15 @@ auto basic_guest_connections<Unused>::begin_listening(std::shared_ptr<basic_gues
 }
 
 template <class Unused>
-awaitable<listener> basic_guest_connections<Unused>::listen(std::shared_ptr<basic_guest_connections> self,
-                                                            std::shared_ptr<frame_sink> sink, std::uint16_t port) {
+awaitable<listener> basic_guest_connections<Unused>::begin_listener(std::shared_ptr<basic_guest_connections> self,
+                                                                    std::shared_ptr<frame_sink> sink,
+                                                                    std::uint16_t port) {
   begun made = co_await begin_listening(self, sink, port);
   co_return listener(std::make_unique<socket>(self, sink, std::move(made)));
 }
 
 template <class Unused>
-awaitable<std::uint32_t> basic_guest_connections<Unused>::other_interfaces(
+awaitable<std::uint32_t> basic_guest_connections<Unused>::count_interfaces(
     std::shared_ptr<basic_guest_connections> self, std::shared_ptr<frame_sink> sink) {
   begun made = co_await begin_listening(self, sink, 0);  // the warden counts the interfaces when it begins to listen
   self->end_listening(*sink, made.number);

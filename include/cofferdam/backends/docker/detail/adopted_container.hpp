@@ -11,6 +11,7 @@
 #include <cofferdam/backends/docker/detail/small_archive.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
@@ -18,7 +19,6 @@
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/tar_entry.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 

@@ -4,10 +4,10 @@
 
 #include <cofferdam/backends/docker/detail/multiplexed_stream.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 
 #include <algorithm>
 #include <array>

@@ -10,12 +10,12 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/ssh_connector.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/tls.hpp>
 

@@ -7,13 +7,13 @@
 #include <cofferdam/backends/docker/detail/exec_script.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>

@@ -6,10 +6,10 @@
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 
 #include <boost/json/object.hpp>

@@ -5,13 +5,13 @@
 #include <cofferdam/backends/docker/detail/daemon_location.hpp>
 #include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>

@@ -161,6 +161,12 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_return self->session(by_warden).network();
   }
 
+  /// Sets variables of all commands that begin from now on.
+  void add_variables(const std::vector<std::string>& added) {
+    set_variables(variables_, added);
+    set_variables(own_variables_, added);
+  }
+
   /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
   template <class Operation>
   static auto with_files(std::shared_ptr<sandbox> self, Operation operation) {

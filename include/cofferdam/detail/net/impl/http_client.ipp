@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/large_block.hpp>
@@ -10,7 +11,6 @@
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/detail/http_exchange_state.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
 #include <cofferdam/net/http_message.hpp>

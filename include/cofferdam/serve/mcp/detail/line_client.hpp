@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/serve/mcp/detail/session.hpp>
 
 #include <asio/any_io_executor.hpp>
