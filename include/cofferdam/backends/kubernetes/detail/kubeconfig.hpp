@@ -2,12 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/kubernetes/detail/yaml.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/core/yaml.hpp>
+#include <cofferdam/detail/core/yaml_node.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,9 @@
 // The entries of kubeconfig files, without I/O: one file, and several files merged.
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+
+using cofferdam::detail::yaml_node;
+using cofferdam::detail::yaml_reader;
 
 /// PEM text, or the path of a file with such text; neither if the kubeconfig has no such entry.
 class kube_pem {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
-#include <cofferdam/serve/detail/in_time.hpp>
 #include <cofferdam/serve/detail/request_body.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 

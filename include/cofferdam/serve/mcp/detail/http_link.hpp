@@ -9,11 +9,11 @@
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/serve/detail/in_time.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
 #include <cofferdam/serve/mcp/detail/client_link.hpp>

@@ -10,7 +10,7 @@
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/serve/detail/in_time.hpp>
+#include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/detail/client_link.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>

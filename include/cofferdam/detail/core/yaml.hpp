@@ -2,10 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/kubernetes/detail/yaml_node.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/core/yaml_node.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// A reader for the part of YAML that kubeconfig files use. It does no I/O.
+/// A reader for the part of YAML that kubeconfig files and the front matter of skills use. It does no I/O.
 ///
 /// Understood: block maps and lists, maps and lists in braces and brackets (so JSON, too), plain and quoted scalars on
 /// one or several lines, block scalars (`|` and `>`), comments, and one `---` before the document. Refused, with an
@@ -468,7 +468,7 @@ class yaml_reader {
   }
   void add(std::string& text, std::uint32_t value) const {
     if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) fail(line(), "an escape is no character");
-    cofferdam::detail::append_utf8(text, static_cast<char32_t>(value));
+    append_utf8(text, static_cast<char32_t>(value));
   }
   std::uint32_t digits(int count) {
     std::uint32_t value = 0;
@@ -595,4 +595,4 @@ inline yaml_node read_yaml(std::string_view text, std::string file) {
   return yaml_reader(text, std::move(file)).read();
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A value of a YAML document. Scalars are kept as text: the reader of a document knows which type it expects.
 class yaml_node {
@@ -31,4 +31,4 @@ class yaml_node {
   }
 };
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-#include <cofferdam/backends/kubernetes/detail/yaml.hpp>
+#include <cofferdam/detail/core/yaml.hpp>
 
 #include "support/error_of.hpp"
 
@@ -15,8 +15,8 @@
 namespace {
 
 using namespace std::string_literals;
-using cofferdam::kubernetes::detail::read_yaml;
-using cofferdam::kubernetes::detail::yaml_node;
+using cofferdam::detail::read_yaml;
+using cofferdam::detail::yaml_node;
 
 /// Returns a value in one line: texts in quotes if they were quoted, `~` for a null.
 std::string shown(const yaml_node& node) {
