@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/function.hpp>
 #include <cofferdam/tools/run_python.hpp>
 
 #include "support/run.hpp"
@@ -54,6 +56,7 @@ std::string told_by(Runner& runner, const std::string& arguments) {
 
 }  // namespace cofferdam_test
 
+using cofferdam::awaitable;
 using cofferdam_test::told_by;
 using cofferdam_test::told_context_runner;
 using cofferdam_test::told_runner;
@@ -71,6 +74,25 @@ TEST(RunPython, an_interpreter_that_was_started_anew_is_told) {
   const std::string plain = told_by(forks, R"({"code":"1"})");
   EXPECT_NE(plain.find("<note>The interpreter died before this call and was restarted.</note>"), std::string::npos)
       << plain;
+}
+
+TEST(RunPython, functions_are_given_to_the_code_and_listed_after_any_description) {
+  const auto adds = [](int a, int b) -> awaitable<int> { co_return a + b; };
+  const cofferdam::tools::function sum("add", "Adds.\nMore.", cofferdam::tools::argument("a"),
+                                       cofferdam::tools::argument("b", cofferdam::tools::integer).otherwise(1), adds);
+  told_runner runner;
+  cofferdam::tools::run_python<told_runner> tool(runner);
+  const std::string before(tool.description());
+  tool.functions(sum);
+  EXPECT_EQ(tool.description(), before + "\nCode can call these global functions:\n- add(a: int, b: int = 1): Adds.");
+  tool.description("Short.");
+  EXPECT_EQ(tool.description(), "Short.\nCode can call these global functions:\n- add(a: int, b: int = 1): Adds.");
+  cofferdam_test::run([&]() -> awaitable<void> {
+    boost::json::value arguments = boost::json::parse(R"({"code":"1"})");
+    co_await tool.call(std::move(arguments));
+  });
+  ASSERT_EQ(runner.asked.functions().size(), 1U);
+  EXPECT_EQ(runner.asked.functions()[0].name(), "add");
 }
 
 TEST(RunPython, a_fence_around_the_code_is_removed) {

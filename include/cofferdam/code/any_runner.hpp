@@ -58,6 +58,9 @@ class any_runner {
 
   /// Returns the version of the interpreter; empty if the runner does not provide a version.
   std::string version() const { return get().version(); }
+  /// Returns a text for a model that writes code: the functions that layers of the runner give to the code. Empty if
+  /// there are none.
+  std::string about_tools() const { return inside_ ? inside_->about_tools() : std::string(); }
   /// Returns a description of the interpreter. Guards around the runner use it to parse code.
   interpreter_info guest() { return get().guest(); }
   /// Returns true if the contained runner is known to be lost. Returns false if it cannot know.
@@ -97,6 +100,7 @@ class any_runner {
     virtual awaitable<bool> end_context(std::string name) = 0;
     virtual awaitable<void> close() = 0;
     virtual std::string version() const = 0;
+    virtual std::string about_tools() const = 0;
     virtual interpreter_info guest() = 0;
     virtual bool is_lost() const noexcept = 0;
     virtual bool has_environment() const = 0;
@@ -146,6 +150,7 @@ class any_runner {
         return std::string();
       }
     }
+    std::string about_tools() const override { return detail::about_tools(runner_); }
     interpreter_info guest() override { return detail::interpreter_of(runner_); }
     bool is_lost() const noexcept override {
       if constexpr (requires { runner_.is_lost(); }) return runner_.is_lost();

@@ -47,6 +47,18 @@ class code_layer_access {
   };
 };
 
+/// Returns the text of `about_tools()` of a runner; empty if the runner has no such member.
+template <class R>
+std::string about_tools(const R& runner) {
+  if constexpr (requires {
+                  { runner.about_tools() } -> std::convertible_to<std::string>;
+                }) {
+    return runner.about_tools();
+  } else {
+    return std::string();
+  }
+}
+
 /// Is satisfied if the class `D` inherits `run_code` from its base class `Base` and does not define another one.
 template <class D, class Base>
 concept inherits_run_code =
@@ -118,6 +130,10 @@ class code_layer {
   {
     return inner_.version();
   }
+
+  /// Returns a text for a model that writes code: the functions that layers of this stack give to the code. Empty if
+  /// there are none.
+  std::string about_tools() const { return detail::about_tools(inner_); }
 
   /// Returns true if the wrapped runner is known to be lost. This member is present if the wrapped runner has it.
   bool is_lost() const noexcept

@@ -41,6 +41,8 @@ class http_endpoint;
 class server_core;
 }  // namespace detail
 
+class toolbox;
+
 /// A server that offers tools, resources and prompts to clients of the Model Context Protocol (MCP), in all protocol
 /// versions from 2024-11-05 to 2026-07-28.
 ///
@@ -103,6 +105,22 @@ class server {
   /// check_syntax()); })`
   /// \throws error{exec_errc::invalid_argument} if the server has no provider of environments.
   server& runner(std::function<any_runner_provider(any_environment& inside)> make);
+
+  /// Lets the code of `run_python` call functions of your program, which are not tools of the clients:
+  /// `server.python(python()).functions(tide)`. Call it before the server runs.
+  /// \param given  each a `tools::function`. All clients share them.
+  /// \throws error{exec_errc::invalid_argument} if a name is not valid in Python; error{exec_errc::already_exists} if
+  ///     two functions have one name.
+  template <std::convertible_to<const tools::function&>... Functions>
+    requires(sizeof...(Functions) > 0)
+  server& functions(const Functions&... given) {
+    (add_function(given), ...);
+    return *this;
+  }
+  /// Lets the code of `run_python` call the tools of a toolbox, and describes them in the description of `run_python`.
+  /// Call it before the server runs.
+  /// \throws error{exec_errc::already_exists} if the server has a toolbox.
+  server& offer(const toolbox& box);
 
   /// Adds a function of your program as a tool. All clients share it. If the server runs, the clients are notified.
   /// \throws error{exec_errc::invalid_argument} if a tool of this name exists.
@@ -207,6 +225,7 @@ class server {
   void open_environments_by(std::function<awaitable<std::shared_ptr<any_environment>>()> open);
   void open_runners_by(std::function<awaitable<any_runner>()> open);
 
+  void add_function(const tools::function& given);
   server& add_shared(tools::any_tool tool);
   server& add_made(std::function<tools::any_tool(any_environment&)> make, std::optional<tools::definition> what);
 

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
@@ -12,6 +13,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/code/function_text.hpp>
+#include <cofferdam/detail/code/host_function.hpp>
 #include <cofferdam/detail/code/unfenced.hpp>
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
@@ -25,11 +28,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::tools {
 
@@ -40,6 +45,9 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// the runner has contexts, there are also `context_id` and `reset`. The default context is named "default" and keeps
 /// its variables between calls.
 ///
+/// Code can call functions of the program: `tool.functions(tide, height)`. The description lists them, and the tools of
+/// a runner with `mcp::offer_tools`, so that the model can use them.
+///
 /// The answer has the form that `format_result` gives a command, but inside `<python_results>`. It also has the value
 /// of the last expression and the names of the new files. PNG and JPEG images that the code displays are shown to the
 /// model.
@@ -48,7 +56,10 @@ template <code_runner R>
 class run_python {
  public:
   /// Makes the tool for a runner, which the caller keeps open.
-  explicit run_python(R& runner) : runner_(&runner), arguments_(list()) {}
+  explicit run_python(R& runner)
+      : runner_(&runner), arguments_(list()), from_runner_(cofferdam::detail::about_tools(runner)) {
+    describe();
+  }
 
   std::string_view name() const noexcept { return name_; }
   /// Sets the name. Default: "run_python". An agent with two runners needs two different names.
@@ -56,10 +67,22 @@ class run_python {
     name_ = std::move(text);
     return *this;
   }
-  std::string_view description() const noexcept { return description_; }
-  /// Sets the description, which the model reads. It should list the installed packages.
+  std::string_view description() const noexcept { return whole_description_; }
+  /// Sets the description, which the model reads. It should list the installed packages. The descriptions of functions
+  /// are added to it.
   run_python& description(std::string text) {
     description_ = std::move(text);
+    describe();
+    return *this;
+  }
+  /// Adds functions of the program that the code may call, as `code_request::function` does.
+  /// \param given  each a `tools::function`. Two functions with one name make each call fail.
+  /// \throws error{exec_errc::invalid_argument} if a name is not valid in Python.
+  template <std::convertible_to<cofferdam::detail::host_function>... Functions>
+    requires(sizeof...(Functions) > 0)
+  run_python& functions(const Functions&... given) {
+    (functions_.push_back(given), ...);
+    describe();
     return *this;
   }
   boost::json::object parameters() const { return arguments_.schema(); }
@@ -73,7 +96,7 @@ class run_python {
   }
   /// Runs the code and passes its output to the listener.
   awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
-    return run(runner_, arguments_, std::move(arguments), listener.take());
+    return run(runner_, arguments_, functions_, std::move(arguments), listener.take());
   }
 
  private:
@@ -98,8 +121,15 @@ class run_python {
     }
   }
 
-  static awaitable<tool_result> run(R* runner, const argument_list& known, boost::json::value arguments,
-                                    tool_output_listener listener) {
+  void describe() {
+    whole_description_ = description_;
+    for (const std::string& each : {from_runner_, cofferdam::detail::function_list(functions_)})
+      if (!each.empty()) whole_description_ += "\n" + each;
+  }
+
+  static awaitable<tool_result> run(R* runner, const argument_list& known,
+                                    const std::vector<cofferdam::detail::host_function>& functions,
+                                    boost::json::value arguments, tool_output_listener listener) {
     checked_arguments values;
     std::string complaint = known.check(arguments, values);
     if (!complaint.empty()) co_return tool_result("Error: " + complaint, false);
@@ -108,6 +138,7 @@ class run_python {
       if (values.has("timeout"))
         request.timeout(std::chrono::milliseconds(std::llround(std::max(values.number("timeout") * 1000, 1.0))));
       for (const auto& each : values.object("variables")) request.variable(each.key(), python_json(each.value()));
+      for (const cofferdam::detail::host_function& each : functions) request.function(each);
       if (listener) request.on_output(std::move(listener));
       if constexpr (context_runner<R>) {
         const std::string context = values.text("context_id");
@@ -192,6 +223,9 @@ class run_python {
 
   R* runner_;
   argument_list arguments_;
+  std::string from_runner_;
+  std::vector<cofferdam::detail::host_function> functions_;
+  std::string whole_description_;
   std::string name_ = "run_python";
   std::string description_ =
       context_runner<R> ? "Run Python code in a persistent interpreter, like a notebook cell, and return what it "

@@ -4,7 +4,9 @@
 // Tests that one `tools::function` works in three roles: as a tool of an agent, as a tool of an MCP server, and as a
 // function in Python code.
 
+#include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/python.hpp>
 #include <cofferdam/llm/agent.hpp>
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
@@ -157,6 +159,31 @@ TEST(OneFunction, is_listed_and_answered_by_an_mcp_server_without_an_environment
     const value facts = co_await client.call("facts", "{}");
     EXPECT_EQ(boost::json::serialize(result_in(facts).at("structuredContent")), R"({"metres":2})");
     EXPECT_EQ(text_said(facts), R"({"metres":2})");
+  });
+}
+
+TEST(OneFunction, is_called_by_the_code_of_run_python_but_is_no_tool_of_the_clients) {
+  const auto serve = [](const asio::any_io_executor& executor) {
+    auto server = std::make_unique<mcp::server>(executor, local().without_warning());
+    const tools::function callable = tide(std::make_shared<std::vector<std::string>>());
+    const auto now = []() -> awaitable<int> { co_return 7; };
+    server->functions(tools::function("now", "The hour.", now)).python(python()).functions(callable);
+    EXPECT_EQ(cofferdam_test::code_of([&] { server->functions(callable); }), exec_errc::already_exists);
+    return server;
+  };
+  run_with_mcp(serve, [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value reply = co_await client.call("run_python", R"-({"code":"tide('Brest') + now()"})-");
+    EXPECT_EQ(result_in(reply).at("structuredContent").at("result").as_string(), "13.5");
+    const value listed = co_await client.ask("tools/list");
+    std::string about;
+    for (const value& each : result_in(listed).at("tools").as_array()) {
+      EXPECT_NE(each.at("name").as_string(), "tide");
+      if (each.at("name").as_string() == "run_python") about = each.at("description").as_string();
+    }
+    EXPECT_NE(about.find("\n- now(): The hour.\n- tide(place: str, days: float = None): Height of the tide"),
+              std::string::npos)
+        << about;
   });
 }
 

@@ -5,15 +5,21 @@
 
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/llm/agent.hpp>
+#include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/servers.hpp>
 #include <cofferdam/serve/mcp/toolbox.hpp>
 #include <cofferdam/serve/mcp_client.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
+#include <cofferdam/tools/function.hpp>
+#include <cofferdam/tools/run_python.hpp>
 
+#include "llm/scripted_model.hpp"
 #include "support/error_of.hpp"
 #include "support/paths.hpp"
 #include "support/run.hpp"
@@ -353,9 +359,40 @@ TEST(McpToolbox, contexts_guards_names_and_functions) {
               std::string::npos)
         << words;
     EXPECT_EQ(cofferdam_test::code_of([&] { box.module_name("class"); }), exec_errc::invalid_argument);
-    EXPECT_NE(words.find("\nCode can call the function double(): Doubles."), std::string::npos) << words;
+    EXPECT_NE(words.find("\nCode can call these global functions:\n- double(x: float): Doubles."), std::string::npos)
+        << words;
     EXPECT_EQ(cofferdam_test::code_of([&] { box.module_name("a b"); }), exec_errc::invalid_argument);
     EXPECT_EQ(cofferdam_test::code_of([&] { box.at_once(0); }), exec_errc::invalid_argument);
+  });
+}
+
+TEST(McpToolbox, the_model_of_an_agent_is_given_the_tools_that_its_code_can_call) {
+  with_tools([](mcp::client& client, local_environment& place, crowd&) -> awaitable<void> {
+    mcp::toolbox box;
+    std::vector<std::string> names{"get-forecast"};
+    co_await box.add("weather", client, std::move(names));
+    auto recipe = environment_ref(place) | python() | mcp::offer_tools(box) | limit_code(10'000, 100);
+    const auto halves = [](double x) -> awaitable<double> { co_return x / 2; };
+    const tools::function half("half", "Halves.", tools::argument("x"), halves);
+    cofferdam_test::scripted_model model;
+    model.call(
+        "run_python",
+        R"-({"code":"from cofferdam_tools import weather\nweather.get_forecast('Oslo')['city'] + str(half(5))"})-");
+    model.call("finish", R"({"reason":"done","paths":[]})");
+    const auto works = [&](auto& runner) -> awaitable<void> {
+      agent_session work(agent(model), place);
+      work.tool(tools::run_python(runner).functions(half));
+      const agent_result result = co_await work.run("How is the weather?");
+      EXPECT_TRUE(result.finished());
+    };
+    co_await with(std::move(recipe), works);
+    EXPECT_NE(model.told(1).find("<value>'Oslo2.5'</value>"), std::string::npos) << model.told(1);
+    std::string about;
+    for (const chat_tool& each : model.asked()[0].tools())
+      if (each.name() == "run_python") about = each.description();
+    for (const char* const words : {"weather.get_forecast(city, days=None", "search_tools(words)",
+                                    "describe_tool(name)", "- half(x: float): Halves."})
+      EXPECT_NE(about.find(words), std::string::npos) << words << " in " << about;
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/code/any_runner.hpp>
+#include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/python.hpp>
 #include <cofferdam/core/any_provider.hpp>
@@ -28,6 +29,7 @@
 #include <cofferdam/serve/mcp/detail/stdio_stream.hpp>
 #include <cofferdam/serve/mcp/detail/transfer_tools.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
+#include <cofferdam/serve/mcp/toolbox.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 #include <cofferdam/tools/definition.hpp>
 #include <cofferdam/tools/function.hpp>
@@ -106,6 +108,18 @@ COFFERDAM_DECL server& server::runner(std::function<any_runner_provider(any_envi
   };
   detail::python_tool::add_to(*core_);
   return *this;
+}
+
+COFFERDAM_DECL server& server::offer(const toolbox& box) {
+  const auto offers = [box](code_request request) { return box.offer(std::move(request)); };
+  core_->offers->add_toolbox(offers, box.description());
+  detail::python_tool::describe_offers(*core_);
+  return *this;
+}
+
+COFFERDAM_DECL void server::add_function(const tools::function& given) {
+  core_->offers->add(given);
+  detail::python_tool::describe_offers(*core_);
 }
 
 COFFERDAM_DECL server& server::add(tools::function tool) {

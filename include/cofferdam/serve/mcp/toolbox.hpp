@@ -170,6 +170,12 @@ class tools_layer : public code_layer<tools_layer<Inner>, Inner> {
   awaitable<std::optional<code_result>> admit(const code_request&) { return admitted(); }
   /// Adds the tools to an admitted request.
   code_request prepare(code_request request) { return box_.offer(std::move(request)); }
+  /// Returns the description of the tools for a model, after that of the wrapped runner. `tools::run_python` adds it to
+  /// its own description.
+  std::string about_tools() const {
+    const std::string inner = code_layer<tools_layer, Inner>::about_tools();
+    return inner.empty() ? box_.description() : inner + "\n" + box_.description();
+  }
 
  private:
   static awaitable<std::optional<code_result>> admitted() { co_return std::nullopt; }

@@ -5,6 +5,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
+#include <cofferdam/serve/mcp/detail/code_offers.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/workspace.hpp>
 #include <cofferdam/serve/mcp/server_options.hpp>
@@ -67,6 +68,7 @@ class server_core {
   std::vector<std::shared_ptr<const registered_resource>> resources;  // resources and templates
   std::vector<std::shared_ptr<const registered_prompt>> prompts;
   completion_handler complete;
+  const std::shared_ptr<code_offers> offers = std::make_shared<code_offers>();
   sealed_states sealed;
   std::uint64_t revision = 0;  // counts the changes of all lists and resources
 

@@ -10,6 +10,7 @@
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/serve/mcp/call.hpp>
 #include <cofferdam/serve/mcp/detail/checked_tool.hpp>
+#include <cofferdam/serve/mcp/detail/code_offers.hpp>
 #include <cofferdam/serve/mcp/detail/core.hpp>
 #include <cofferdam/serve/mcp/detail/live_report.hpp>
 #include <cofferdam/serve/mcp/detail/python_answer.hpp>
@@ -40,16 +41,31 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 class python_tool {
  public:
   static void add_to(server_core& core) {
-    const auto self = std::make_shared<const python_tool>(core.options());
-    add_checked(core, self, self->arguments_, self->definition(core.options()), &python_tool::run);
+    const auto self = std::make_shared<const python_tool>(core);
+    add_checked(core, self, self->arguments_, self->definition(core), &python_tool::run);
     add_checked(core, self, self->create_, self->create_definition(), &python_tool::create);
     add_checked(core, self, self->close_, close_definition(), &python_tool::close);
   }
 
-  explicit python_tool(const server_options& options)
-      : kept_(options.kept_output()),
-        max_contexts_(options.max_contexts()),
-        context_timeout_(options.context_timeout()) {
+  /// Writes the functions and tools that code can call into the description of `run_python`, and notifies the clients.
+  /// Does nothing if the server has no Python tools.
+  static void describe_offers(server_core& core) {
+    if (!core.plan.open_runner) return;
+    for (std::shared_ptr<const registered_tool>& each : core.tools)
+      if (each->what.name() == run_name) {
+        tools::definition what = each->what;
+        what.description(description(core));
+        each = std::make_shared<const registered_tool>(std::move(what), each->serve);
+      }
+    core.changed("tools", false);
+  }
+
+  explicit python_tool(const server_core& core)
+      : offers_(core.offers),
+        kept_(core.options().kept_output()),
+        max_contexts_(core.options().max_contexts()),
+        context_timeout_(core.options().context_timeout()) {
+    const server_options& options = core.options();
     using tools::argument;
     const auto longest = static_cast<double>(options.max_timeout().count());
     const std::int64_t usual = std::min(options.python_timeout(), options.max_timeout()).count();
@@ -77,23 +93,27 @@ class python_tool {
  private:
   using self_pointer = std::shared_ptr<const python_tool>;
   static constexpr const char* default_context = "default";
+  static constexpr const char* run_name = "run_python";
 
-  tools::definition definition(const server_options& options) const {
-    return tools::definition(
-               "run_python",
-               "Run Python code in a persistent interpreter, like a notebook cell, and return what it "
-               "printed and the value of its last expression. Variables, imports and functions from "
-               "earlier calls with the same `context_id` are still defined. Prefer this to shell commands "
-               "for calculations, data work and plots.\n"
-               "- End the code with a bare expression to get its value; print() everything else you need to "
-               "see.\n"
-               "- Matplotlib figures that are shown or left open come back as images.\n"
-               "- `variables` are set as globals before the code runs: pass data there instead of pasting "
-               "it into the code.\n"
-               "- An exception is returned with its traceback; the variables set before it stay.\n"
-               "- On a timeout the interpreter may be restarted and its variables lost; the result says "
-               "so." +
-                   environment_note(options) + (options.about_python().empty() ? "" : "\n") + options.about_python())
+  static std::string description(const server_core& core) {
+    const server_options& options = core.options();
+    std::string text =
+        "Run Python code in a persistent interpreter, like a notebook cell, and return what it printed and the value "
+        "of its last expression. Variables, imports and functions from earlier calls with the same `context_id` are "
+        "still defined. Prefer this to shell commands for calculations, data work and plots.\n"
+        "- End the code with a bare expression to get its value; print() everything else you need to see.\n"
+        "- Matplotlib figures that are shown or left open come back as images.\n"
+        "- `variables` are set as globals before the code runs: pass data there instead of pasting it into the code.\n"
+        "- An exception is returned with its traceback; the variables set before it stay.\n"
+        "- On a timeout the interpreter may be restarted and its variables lost; the result says so." +
+        environment_note(options);
+    for (const std::string& each : {options.about_python(), core.offers->about()})
+      if (!each.empty()) text += "\n" + each;
+    return text;
+  }
+
+  tools::definition definition(const server_core& core) const {
+    return tools::definition(run_name, description(core))
         .title("Run Python")
         .input(arguments_.schema())
         .output(schema_of(R"({"type":"object","properties":{
@@ -108,7 +128,7 @@ class python_tool {
           "context_id":{"type":"string"},"context_restarted":{"type":"boolean"},
           "duration_ms":{"type":"integer","minimum":0},"reason":{"type":"string"}},
           "required":["status","stdout","stderr","context_id","duration_ms"],"additionalProperties":false})"))
-        .hints(false, true, false, options.open_world());
+        .hints(false, true, false, core.options().open_world());
   }
 
   tools::definition create_definition() const {
@@ -200,6 +220,7 @@ class python_tool {
     run_request.context(context).keep_output(self->kept_).timeout(std::chrono::seconds(arguments.integer("timeout_s")));
     const boost::json::object variables = arguments.object("variables");
     for (const auto& each : variables) run_request.variable(std::string(each.key()), each.value());
+    run_request = self->offers_->offer(std::move(run_request));
 
     const std::shared_ptr<workspace> place = invocation.inside()->place;
     const std::shared_ptr<opened_runner> opened = co_await place->runner();
@@ -215,6 +236,7 @@ class python_tool {
     co_return python_answer(result, context, was_reset);
   }
 
+  std::shared_ptr<const code_offers> offers_;
   std::size_t kept_;
   std::size_t max_contexts_;
   std::chrono::seconds context_timeout_;

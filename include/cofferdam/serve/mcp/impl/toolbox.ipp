@@ -6,6 +6,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/code/function_text.hpp>
 #include <cofferdam/detail/code/host_function.hpp>
 #include <cofferdam/detail/core/join_all.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
@@ -424,11 +425,9 @@ COFFERDAM_DECL std::string toolbox::description() const {
     if (state_->tools.size() > max_listed)
       text += "\n- and " + std::to_string(state_->tools.size() - max_listed) + " others, which search_tools finds";
   }
-  for (const cofferdam::detail::host_function& each : state_->functions) {
-    if (!text.empty()) text += "\n";
-    text += "Code can call the function " + each.name() + "(): " + one_line(each.doc(), 200);
-  }
-  return text;
+  const std::string functions = cofferdam::detail::function_list(state_->functions);
+  if (!text.empty() && !functions.empty()) text += "\n";
+  return text + functions;
 }
 
 COFFERDAM_DECL code_request toolbox::offer(code_request request) const {
