@@ -146,6 +146,39 @@ TEST(ViewImage, a_smaller_copy_is_made_in_the_environment) {
   EXPECT_NE(failed.text().find("neither\\x1b here"), std::string::npos) << failed.text();
 }
 
+TEST(ViewImage, an_image_above_a_limit_is_made_smaller_without_a_request) {
+  const std::string start = "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0"s;
+  memory_environment env;
+  env.all().files["wide.png"] = to_bytes(start + "\x20\0\0\0\x20\0"s);
+  env.all().files["long.png"] = to_bytes(start + "\0\x02\0\0\0\x03"s + std::string(1000, 'x'));
+  env.all().files["fine.png"] = to_bytes(start + "\0\x02\0\0\0\x03"s);
+  env.all().runs = [start](const command&) {
+    const bytes small = to_bytes(start + "\0\x02\0\0\0\x03"s);
+    return command_result::exited(0).out(captured_output(small, {}, small.size()));
+  };
+  tools::view_image tool(env);
+  tool.max_bytes(500);
+  for (const std::string name : {"wide.png", "long.png", "fine.png"}) {
+    const tools::tool_result result = call(tool, R"({"path":")" + name + "\"}");
+    EXPECT_TRUE(result.ok()) << result.text();
+    EXPECT_EQ(result.data().at("scaled").as_bool(), name != "fine.png");
+  }
+  EXPECT_EQ(env.all().commands.size(), 2U);
+  env.all().runs = [](const command&) {
+    const std::string told = "Traceback\n  line\nOSError: no\n";
+    return command_result::exited(1).err(captured_output(to_bytes(told), {}, told.size()));
+  };
+  const tools::tool_result wide = call(tool, R"({"path":"wide.png"})");
+  EXPECT_TRUE(
+      wide.text().starts_with("Error: \"wide.png\" has 8192 x 8192 pixels, and the limit is 16000000 pixels, and "
+                              "it could not be made smaller: \"OSError: no\". Make a smaller copy"))
+      << wide.text();
+  const tools::tool_result long_one = call(tool, R"({"path":"long.png"})");
+  EXPECT_TRUE(
+      long_one.text().starts_with("Error: \"long.png\" has 1024 bytes, and the limit is 500 bytes, and it could"))
+      << long_one.text();
+}
+
 TEST(Finish, takes_regular_files_only) {
   memory_environment env;
   env.all().files["f"] = to_bytes("x");

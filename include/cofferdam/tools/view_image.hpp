@@ -32,10 +32,12 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 
 /// The tool that lets a model look at an image in a workspace: `tools::view_image tool(environment);`
 ///
-/// Its arguments are `path` and `shrink`. If `shrink` is true, a program inside the environment makes the image smaller
-/// first. PNG, JPEG, GIF and WebP are passed on unchanged. The format is detected from the content, not from the name.
+/// Its arguments are `path` and `shrink`. If the image exceeds a limit, or `shrink` is true, Pillow or ImageMagick in
+/// the environment makes a smaller copy, of at most 1568 x 1568 pixels. Other PNG, JPEG, GIF and WebP files are passed
+/// on unchanged. The format is detected from the content, not from the name.
 /// The width and the height are read from the file's header, and nothing is decoded. If the file is missing, not an
-/// image, too large or incomplete, the answer explains this to the model, and what to do.
+/// image or incomplete, or is too large and neither program is installed, the answer explains this to the model, and
+/// what to do.
 /// \par Lifetime  the environment outlives the tool and its calls, and stays at one address.
 /// \par Source    Stirrup's `view_image`, without its defects.
 template <code_exec_environment E>
@@ -46,10 +48,13 @@ class view_image : public detail::described_tool<view_image<E>> {
       : detail::described_tool<view_image<E>>(
             "view_image",
             "Look at an image file from the workspace (png, jpeg, gif or webp). The answer contains the image, so that "
-            "you can see it. Use it to check plots and screenshots you made. If an image is too large, set `shrink`.",
+            "you can see it. Use it to check plots and screenshots you made. An image that is too large is made "
+            "smaller.",
             argument_list(
                 argument("path", text, "Path relative to the workspace.").between(1, 4095),
-                argument("shrink", boolean, "Look at a smaller copy. Needs Pillow or ImageMagick in the environment.")
+                argument("shrink", boolean,
+                         "Look at a smaller copy in any case, which costs less. Needs Pillow or ImageMagick in the "
+                         "environment.")
                     .otherwise(false))),
         environment_(&environment) {}
 
@@ -67,8 +72,7 @@ class view_image : public detail::described_tool<view_image<E>> {
   bool reads_only() const noexcept { return true; }
 
   awaitable<tool_result> work(checked_arguments arguments) {
-    if (arguments.boolean("shrink")) return show_smaller(environment_, limits_, arguments.text("path"));
-    return show(environment_, limits_, arguments.text("path"));
+    return show(environment_, limits_, arguments.text("path"), arguments.boolean("shrink"));
   }
 
  private:
@@ -79,21 +83,26 @@ class view_image : public detail::described_tool<view_image<E>> {
 
   static tool_result refusal(std::string why) { return tool_result("Error: " + std::move(why), false); }
 
-  static std::string advice() {
-    return " Call again with shrink true, or make a smaller copy in the workspace (with Pillow: "
-           "Image.open(path).thumbnail((1568, 1568)), then save; or a lower dpi for a plot) and view that.";
-  }
-
-  static awaitable<tool_result> show(E* environment, limits maximum, std::string path) {
+  /// \param smaller  true if the model wants a smaller copy. An image that exceeds the limits is made smaller anyway.
+  static awaitable<tool_result> show(E* environment, limits maximum, std::string path, bool smaller) {
     const std::string name = "\"" + one_line(path) + "\"";
     const directory_entry found = co_await stat(*environment, path);
     if (found.is_directory()) co_return refusal(name + " is a directory.");
     if (found.type() == file_type::other) co_return refusal(name + " is not a regular file.");
-    if (found.size() > maximum.bytes)
-      co_return refusal(name + " has " + std::to_string(found.size()) + " bytes; the limit is " +
-                        std::to_string(maximum.bytes) + " bytes." + advice());
-    const bytes content = co_await environment->read_file(path, maximum.bytes);
-    co_return judge(name, path, std::move(content), maximum, false);
+    std::string reason;
+    if (found.size() > maximum.bytes) {
+      reason = " has " + std::to_string(found.size()) + " bytes, and the limit is " + std::to_string(maximum.bytes) +
+               " bytes";
+    } else if (!smaller) {
+      bytes content = co_await environment->read_file(path, maximum.bytes);
+      const std::optional<detail::image_header> header = detail::read_image_header(content);
+      if (!header || header->pixels() <= maximum.pixels)
+        co_return judge(name, path, std::move(content), maximum, false);
+      reason = " has " + std::to_string(header->width) + " x " + std::to_string(header->height) +
+               " pixels, and the limit is " + std::to_string(maximum.pixels) + " pixels";
+    }
+    tool_result result = co_await show_smaller(environment, maximum, std::move(path), std::move(reason));
+    co_return result;
   }
 
   /// Returns the answer for the content of a file: the image, or an error message for the model.
@@ -114,8 +123,8 @@ class view_image : public detail::described_tool<view_image<E>> {
     if (!header->has_size()) return refusal(name + " is a broken or cut-off " + kind + " file; create it again.");
     const std::string size = std::to_string(header->width) + " x " + std::to_string(header->height);
     if (header->pixels() > maximum.pixels)
-      return refusal(name + " has " + size + " pixels; the limit is " + std::to_string(maximum.pixels) + " pixels." +
-                     advice());
+      return refusal(name + " has " + size + " pixels even as a smaller copy; the limit is " +
+                     std::to_string(maximum.pixels) + " pixels.");
     boost::json::object facts;
     facts["path"] = path;
     facts["mime_type"] = kind;
@@ -146,10 +155,9 @@ class view_image : public detail::described_tool<view_image<E>> {
       "elif command -v convert >/dev/null; then exec convert - -resize '1568x1568>' png:-\n"
       "else echo 'neither Pillow nor ImageMagick is installed' >&2; exit 127; fi";
 
-  static awaitable<tool_result> show_smaller(E* environment, limits maximum, std::string path) {
+  /// \param reason  the reason why the image is too large, as a part of a sentence; empty if it is not.
+  static awaitable<tool_result> show_smaller(E* environment, limits maximum, std::string path, std::string reason) {
     const std::string name = "\"" + one_line(path) + "\"";
-    const directory_entry found = co_await stat(*environment, path);
-    if (!found.is_regular()) co_return refusal(name + " is not a regular file.");
     std::string inside = path;
     if (!inside.starts_with('/')) inside.insert(0, "./");
     std::vector<std::string> words{"sh", "-c", std::string(shrink_script), "sh", inside};
@@ -157,14 +165,24 @@ class view_image : public detail::described_tool<view_image<E>> {
     line.keep_output(2 * maximum.bytes + 2);
     line.timeout(std::chrono::seconds(60));
     const command_result result = co_await environment->run_command(std::move(line));
+    std::string failure;
     if (!result.ok()) {
-      std::string why = result.reason().empty() ? result.err().text() : result.reason();
-      co_return refusal(name + " could not be made smaller: \"" + one_line(why, 300) +
-                        "\". Make a smaller copy with another tool.");
+      failure = "could not be made smaller: \"" + one_line(failure_of(result), 300) + "\"";
+    } else if (result.out().cut() != 0 || result.out().total() > maximum.bytes) {
+      failure = "is too large even after shrinking";
     }
-    if (result.out().cut() != 0 || result.out().total() > maximum.bytes)
-      co_return refusal(name + " is too large even after shrinking.");
-    co_return judge(name, path, result.out().head(), maximum, true);
+    if (failure.empty()) co_return judge(name, path, result.out().head(), maximum, true);
+    co_return refusal(name + reason + (reason.empty() ? " " : ", and it ") + failure +
+                      ". Make a smaller copy in the workspace with another tool (a lower dpi for a plot, fewer pixels "
+                      "for a picture, at most 1568 x 1568), and view that.");
+  }
+
+  /// Returns the reason why the program failed: for a traceback of Python, its last line.
+  static std::string failure_of(const command_result& result) {
+    if (!result.reason().empty()) return result.reason();
+    std::string text = result.err().text();
+    while (text.ends_with('\n')) text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
   }
 
   E* environment_;
