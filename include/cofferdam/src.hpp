@@ -63,4 +63,7 @@
 #include <cofferdam/serve/mcp/impl/call.ipp>
 #include <cofferdam/serve/mcp/impl/servers.ipp>
 #include <cofferdam/serve/mcp/impl/toolbox.ipp>
+#include <cofferdam/tools/impl/ask_user.ipp>
+#include <cofferdam/tools/impl/blocking.ipp>
 #include <cofferdam/tools/impl/function.ipp>
+#include <cofferdam/tools/impl/skills.ipp>

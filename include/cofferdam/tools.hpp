@@ -8,6 +8,8 @@
 #include <cofferdam/core.hpp>
 #include <cofferdam/tools/argument.hpp>
 #include <cofferdam/tools/arguments.hpp>
+#include <cofferdam/tools/ask_user.hpp>
+#include <cofferdam/tools/blocking.hpp>
 #include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/definition.hpp>
 #include <cofferdam/tools/finish.hpp>
@@ -16,6 +18,7 @@
 #include <cofferdam/tools/read_file.hpp>
 #include <cofferdam/tools/run_python.hpp>
 #include <cofferdam/tools/schema.hpp>
+#include <cofferdam/tools/skills.hpp>
 #include <cofferdam/tools/tool.hpp>
 #include <cofferdam/tools/view_image.hpp>
 #include <cofferdam/tools/write_file.hpp>

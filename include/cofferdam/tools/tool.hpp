@@ -150,6 +150,17 @@ bool ends_work(const T& candidate) {
     return false;
   }
 }
+/// Returns true if a tool passes questions to the user. A tool without the member `asks_user()` returns false.
+template <class T>
+bool asks_user(const T& candidate) {
+  if constexpr (requires {
+                  { candidate.asks_user() } -> std::same_as<bool>;
+                }) {
+    return candidate.asks_user();
+  } else {
+    return false;
+  }
+}
 
 /// A tool of any type, so that one list can contain different tools. It can be moved, but not copied.
 class any_tool {
@@ -164,6 +175,8 @@ class any_tool {
   boost::json::object parameters() const { return get().parameters(); }
   bool reads_only() const { return get().reads_only(); }
   bool ends_work() const { return get().ends_work(); }
+  /// Returns true if the tool passes questions to the user.
+  bool asks_user() const { return get().asks_user(); }
   awaitable<tool_result> call(boost::json::value arguments) { return get().call(std::move(arguments)); }
   /// Calls the tool and passes its output to the listener. A tool that is no `watched_tool` does not use the listener.
   awaitable<tool_result> call(boost::json::value arguments, tool_output_argument listener) {
@@ -179,6 +192,7 @@ class any_tool {
     virtual boost::json::object parameters() const = 0;
     virtual bool reads_only() const = 0;
     virtual bool ends_work() const = 0;
+    virtual bool asks_user() const = 0;
     virtual awaitable<tool_result> call(boost::json::value arguments) = 0;
     virtual awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) = 0;
   };
@@ -192,6 +206,7 @@ class any_tool {
     boost::json::object parameters() const override { return inside_.parameters(); }
     bool reads_only() const override { return tools::reads_only(inside_); }
     bool ends_work() const override { return tools::ends_work(inside_); }
+    bool asks_user() const override { return tools::asks_user(inside_); }
     awaitable<tool_result> call(boost::json::value arguments) override { return inside_.call(std::move(arguments)); }
     awaitable<tool_result> call(boost::json::value arguments, tool_output_listener listener) override {
       if constexpr (watched_tool<T>) {

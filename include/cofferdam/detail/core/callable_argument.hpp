@@ -13,10 +13,12 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A callable that is safe as an argument inside an awaited expression. `Callable` is the type deduced for a parameter
 /// `Callable&&`, so it is a reference for a named object. g++ before 13 destroys a temporary argument twice. With that
-/// compiler, only named objects and temporaries with a trivial destructor are safe.
+/// compiler, only named objects and temporaries with a trivial destructor are safe, and temporaries of a class that has
+/// a constructor and declares `safe_as_temporary`.
 template <class Callable>
 concept safe_callable = !destroys_temporaries_twice || std::is_lvalue_reference_v<Callable> ||
-                        std::is_trivially_destructible_v<std::remove_cvref_t<Callable>>;
+                        std::is_trivially_destructible_v<std::remove_cvref_t<Callable>> ||
+                        requires { typename std::remove_cvref_t<Callable>::safe_as_temporary; };
 
 /// Stops the compilation, with an error message for the user, if the callable is not safe. A function that takes a
 /// callable begins with `detail::require_safe_callable<Callable>();`, and copies or moves the callable into its own
