@@ -10,4 +10,6 @@
 #include <cofferdam/llm/chat_completions_client.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/llm_review.hpp>
+#include <cofferdam/llm/sub_agent.hpp>
+#include <cofferdam/llm/usage_meter.hpp>
 #include <cofferdam/tools.hpp>

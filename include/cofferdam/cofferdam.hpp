@@ -105,6 +105,8 @@
 #include <cofferdam/llm/chat_model.hpp>
 #include <cofferdam/llm/llm_review.hpp>
 #include <cofferdam/llm/review_verdict.hpp>
+#include <cofferdam/llm/sub_agent.hpp>
+#include <cofferdam/llm/usage_meter.hpp>
 #include <cofferdam/local.hpp>
 #include <cofferdam/make_provider.hpp>
 #include <cofferdam/mcp.hpp>

@@ -9,10 +9,12 @@
 #include <cofferdam/tools/tool.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -20,6 +22,16 @@
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+
+class run_scope;
+
+/// Is satisfied if a callable also takes the scope of the session for which it makes a tool.
+template <class Make>
+concept scoped_tool_maker = std::invocable<Make&, any_environment&, std::shared_ptr<run_scope>>;
+
+}  // namespace detail
 
 /// A type that can be a tool of an agent: either a tool that can be copied for each session (the work of an agent in
 /// one environment), or a callable that makes a tool for the environment of a session.
@@ -39,9 +51,6 @@ concept agent_tool =
 ///               executor, it must be a strand.
 class agent {
  public:
-  /// A callable that makes a tool for the environment of a session. The environment outlives the tool.
-  using tool_maker = std::function<tools::any_tool(any_environment& environment)>;
-
   /// \param model  the model that works.
   /// \param given  tools and callables, as for `tool`:
   ///               `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
@@ -56,7 +65,9 @@ class agent {
   template <tools::tool T>
     requires std::copy_constructible<T>
   agent& tool(T new_tool) {
-    makers_.push_back([new_tool = std::move(new_tool)](any_environment&) { return tools::any_tool(new_tool); });
+    makers_.push_back([new_tool = std::move(new_tool)](any_environment&, const std::shared_ptr<detail::run_scope>&) {
+      return tools::any_tool(new_tool);
+    });
     return *this;
   }
   /// Adds a tool that works in the environment of a session:
@@ -66,8 +77,11 @@ class agent {
   template <tools::tool_maker Make>
   agent& tool(Make&& make) {
     detail::require_safe_callable<Make>();
-    makers_.push_back([make = std::decay_t<Make>(std::forward<Make>(make))](any_environment& environment) mutable {
-      if constexpr (std::same_as<std::invoke_result_t<std::decay_t<Make>&, any_environment&>, tools::any_tool>) {
+    makers_.push_back([make = std::decay_t<Make>(std::forward<Make>(make))](
+                          any_environment& environment, const std::shared_ptr<detail::run_scope>& scope) mutable {
+      if constexpr (detail::scoped_tool_maker<std::decay_t<Make>>) {
+        return tools::any_tool(make(environment, scope));
+      } else if constexpr (std::same_as<std::invoke_result_t<std::decay_t<Make>&, any_environment&>, tools::any_tool>) {
         return make(environment);
       } else {
         return tools::any_tool(make(environment));
@@ -75,6 +89,9 @@ class agent {
     });
     return *this;
   }
+  /// Adds the default tools, which another tool would replace: `code_exec`, `read_file`, `write_file`, `list_files` and
+  /// `view_image`.
+  agent& environment_tools();
   /// Sets instructions that are added to the system message.
   agent& instructions(std::string text) {
     instructions_ = std::move(text);
@@ -98,9 +115,18 @@ class agent {
     context_window_ = tokens;
     return *this;
   }
-  /// Sets the number of tokens, input and output together, after which a run is ended. Default: no limit.
+  /// Sets the number of tokens, input and output together, after which a run is ended. The tokens of sub-agents count,
+  /// and end their runs, too. Default: no limit.
   agent& token_budget(std::uint64_t tokens) {
     token_budget_ = tokens;
+    return *this;
+  }
+  /// Sets the time after which a run is ended. What the run does then is cancelled, a sub-agent and a command too.
+  /// Default: no limit.
+  agent& time_limit(std::chrono::milliseconds limit) {
+    if (limit <= std::chrono::milliseconds::zero())
+      throw error(exec_errc::invalid_argument, "agent: time_limit must be longer than zero");
+    time_limit_ = limit;
     return *this;
   }
   /// Sets the maximum number of tokens of each answer. Default: the limit of the model.
@@ -128,6 +154,7 @@ class agent {
   std::size_t warn_from() const noexcept { return warn_from_.value_or(std::max<std::size_t>(max_turns_ / 5, 1)); }
   std::optional<std::uint64_t> context_window() const noexcept { return context_window_; }
   std::optional<std::uint64_t> token_budget() const noexcept { return token_budget_; }
+  std::optional<std::chrono::milliseconds> time_limit() const noexcept { return time_limit_; }
   std::optional<std::uint64_t> max_output_tokens() const noexcept { return max_output_tokens_; }
   /// Returns true if `text_is_finish` was called.
   bool is_text_finish() const noexcept { return text_is_finish_; }
@@ -135,9 +162,13 @@ class agent {
 
   /// Makes the tools of one session.
   /// \param environment  the environment of the session. It must outlive the tools, and must not be moved.
-  std::vector<tools::any_tool> make_tools(any_environment& environment) const;
+  /// \param scope        the scope of the session, for sub-agents.
+  std::vector<tools::any_tool> make_tools(any_environment& environment,
+                                          const std::shared_ptr<detail::run_scope>& scope) const;
 
  private:
+  using tool_maker = std::function<tools::any_tool(any_environment&, const std::shared_ptr<detail::run_scope>&)>;
+
   template <class M>
   static any_chat_model as_any(M model) {
     if constexpr (std::same_as<M, any_chat_model>) {
@@ -154,6 +185,7 @@ class agent {
   std::optional<std::size_t> warn_from_;
   std::optional<std::uint64_t> context_window_;
   std::optional<std::uint64_t> token_budget_;
+  std::optional<std::chrono::milliseconds> time_limit_;
   std::optional<std::uint64_t> max_output_tokens_;
   std::size_t parallel_reads_ = 4;
   bool text_is_finish_ = false;

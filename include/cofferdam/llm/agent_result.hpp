@@ -109,10 +109,24 @@ using agent_listener = std::function<void(const agent_event& what)>;
 enum class agent_end {
   finished,      ///< the model has called a tool that ends the work, and the tool has succeeded
   max_turns,     ///< the maximum number of turns was reached
-  token_budget,  ///< the token budget was used up
+  token_budget,  ///< the token budget was used up, that of the agent or of an agent that has called it
+  time_limit,    ///< the time limit was reached
   no_calls,      ///< three answers in a row had no tool call
   same_mistake,  ///< the model has sent the same invalid call five times
 };
+
+/// Returns the reason as a part of a sentence for people and models, such as "the time limit was reached".
+constexpr std::string_view to_string(agent_end why) noexcept {
+  switch (why) {
+    case agent_end::finished: return "the work is finished";
+    case agent_end::max_turns: return "the maximum number of turns was reached";
+    case agent_end::token_budget: return "the token budget was used up";
+    case agent_end::time_limit: return "the time limit was reached";
+    case agent_end::no_calls: return "three answers in a row had no tool call";
+    case agent_end::same_mistake: return "the model has sent the same invalid call five times";
+  }
+  return "unknown";
+}
 
 /// Statistics of the calls of one tool.
 class tool_account {
@@ -173,7 +187,7 @@ class agent_result {
     return *this;
   }
 
-  /// Returns the tokens of all answers together.
+  /// Returns the tokens of all answers together, with those of sub-agents, and their cost if it is known.
   const chat_usage& usage() const& noexcept { return usage_; }
   chat_usage usage() && { return usage_; }
   /// Returns the time for which the run has waited for the model.

@@ -27,6 +27,7 @@
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
+class nested_session;
 class session_state;
 }  // namespace detail
 
@@ -100,7 +101,8 @@ class agent_session {
 
   /// Returns the conversation so far. While `run` is under way, only an event listener may read it.
   const std::vector<chat_message>& history() const noexcept;
-  /// Returns the number of tokens that all runs of this session have used.
+  /// Returns the tokens that all runs of this session have used, with those of sub-agents, and their cost if it is
+  /// known.
   const chat_usage& usage() const noexcept;
 
   /// Returns the conversation, including its images, as JSON for `resume`. Files of the environment are not included.
@@ -109,7 +111,32 @@ class agent_session {
   /// \throws error{exec_errc::invalid_argument} if the JSON does not come from `save`.
   agent_session& resume(const boost::json::value& saved);
 
+  /// Saves the conversation and the files of the workspace to a folder of the host, for `resume_from`: the conversation
+  /// as `session.json`, the files below `files/`. A folder from an earlier call is replaced as a whole. If the call
+  /// fails, that folder is unchanged.
+  ///
+  /// Regular files are saved, with their permission bits. Empty directories and links are left out. So are files and
+  /// folders at the top of the workspace whose names begin with a dot.
+  /// \param folder     is made if it does not exist, but not its parent. Only its owner can read the conversation.
+  /// \param max_bytes  the maximum size of all files together, in bytes. Default: 1 GiB.
+  /// \throws error{exec_errc::already_exists} if the folder has other content than a saved session;
+  ///     error{exec_errc::too_large} if there are more bytes or more than 100,000 files;
+  ///     error{exec_errc::invalid_argument} during a run; error{exec_errc::io_error} and others if a file cannot be
+  ///     copied.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}; the folder stays as it was.
+  awaitable<void> save_to(std::filesystem::path folder, std::uint64_t max_bytes = std::uint64_t{1} << 30U);
+  /// Restores a conversation and files that `save_to` has saved. The files are copied into the workspace, where they
+  /// replace others of the same names. Call this before the first run, in an environment that need not be that of
+  /// `save_to`, but should have the same programs.
+  /// \throws error{exec_errc::not_found} if the folder has no saved session; error{exec_errc::invalid_argument} if the
+  ///     session cannot be read; error{exec_errc::io_error} and others if a file cannot be copied. The conversation is
+  ///     unchanged then.
+  /// \par Cancellation  terminal: throws error{exec_errc::cancelled}; files that were copied stay.
+  awaitable<void> resume_from(std::filesystem::path folder);
+
  private:
+  friend class detail::nested_session;
+
   explicit agent_session(std::shared_ptr<detail::session_state> state) noexcept : state_(std::move(state)) {}
 
   static std::shared_ptr<detail::session_state> make_state(agent who, any_environment environment);

@@ -159,6 +159,8 @@ class chat_usage {
   std::uint64_t output = 0;     ///< all tokens that were received, including reasoning
   std::uint64_t cached = 0;     ///< the part of `input` that the service had in its cache
   std::uint64_t reasoning = 0;  ///< the part of `output` that is reasoning
+  /// The price of the answer: set by a `usage_meter`, in the currency of its prices, or reported by the service.
+  double cost = 0;
 
   /// Returns the sum of input and output.
   std::uint64_t total() const noexcept { return input + output; }
@@ -168,6 +170,7 @@ class chat_usage {
     output += other.output;
     cached += other.cached;
     reasoning += other.reasoning;
+    cost += other.cost;
     return *this;
   }
 };

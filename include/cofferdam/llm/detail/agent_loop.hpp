@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/transfer_result.hpp>
+#include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
@@ -14,6 +15,10 @@
 #include <cofferdam/llm/detail/tool_answers.hpp>
 #include <cofferdam/llm/detail/tool_round.hpp>
 
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <string>
@@ -39,8 +44,16 @@ class basic_agent_loop {
   /// Takes turns until the work is finished or a limit is reached. It is called once, after the task was added to the
   /// conversation.
   awaitable<agent_result> run() {
-    bool goes_on = true;
-    while (goes_on && result_.turns() < state_.who.max_turns()) goes_on = co_await take_turn();
+    state_.scope->begin(state_.who.token_budget());
+    bool is_in_time = true;
+    if (state_.who.time_limit()) {
+      const asio::any_io_executor executor = co_await asio::this_coro::executor;
+      is_in_time = co_await arrived_in_time(executor, *state_.who.time_limit(), take_turns());
+    } else {
+      co_await take_turns();
+    }
+    if (!is_in_time) stops(agent_end::time_limit);
+    result_.add_answer(state_.scope->nested(), std::chrono::nanoseconds::zero());
     if (!result_.finished()) {
       transfer_result saved = co_await state_.files.save_unfinished(state_.environment);
       result_.saved(std::move(saved));
@@ -52,6 +65,11 @@ class basic_agent_loop {
  private:
   static constexpr std::size_t max_idle_turns = 3;
   static constexpr std::size_t max_image_bytes = std::size_t{64} * 1024 * 1024;
+
+  awaitable<void> take_turns() {
+    bool goes_on = true;
+    while (goes_on && result_.turns() < state_.who.max_turns()) goes_on = co_await take_turn();
+  }
 
   /// Takes one turn. Returns false if the run ends with this turn.
   awaitable<bool> take_turn() {
@@ -79,7 +97,7 @@ class basic_agent_loop {
       co_return false;
     }
     if (answers_.is_stuck()) co_return stops(agent_end::same_mistake);
-    if (is_over_budget()) co_return stops(agent_end::token_budget);
+    if (state_.scope->is_over_budget()) co_return stops(agent_end::token_budget);
     if (is_nearly_full(reply.usage()) && result_.turns() < state_.who.max_turns()) co_await model_.summarise();
     co_return true;
   }
@@ -98,7 +116,7 @@ class basic_agent_loop {
       result_.reason(reply.text().empty() ? reply.message().refusal() : reply.text());
       return stops(is_finish ? agent_end::finished : agent_end::no_calls);
     }
-    if (is_over_budget()) return stops(agent_end::token_budget);
+    if (state_.scope->is_over_budget()) return stops(agent_end::token_budget);
     state_.history.add(chat_message::user(std::string(continue_prompt)));
     return true;
   }
@@ -114,10 +132,6 @@ class basic_agent_loop {
   bool stops(agent_end why) {
     result_.end(why);
     return false;
-  }
-
-  bool is_over_budget() const noexcept {
-    return state_.who.token_budget() && result_.usage().total() > *state_.who.token_budget();
   }
 
   bool is_nearly_full(const chat_usage& last) const noexcept {

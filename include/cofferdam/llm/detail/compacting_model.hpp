@@ -130,7 +130,7 @@ class basic_compacting_model {
     any_chat_model model = state_.who.model();
     chat_reply reply = co_await model.chat(std::move(next));
     result_.add_answer(reply.usage(), std::chrono::steady_clock::now() - start);
-    state_.usage += reply.usage();
+    state_.scope->add(reply.usage());
     co_return reply;
   }
 

@@ -15,6 +15,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,6 +38,12 @@ inline chat_usage read_usage(const boost::json::object& usage) {
     read.cached = count_at(*more, "cached_tokens").value_or(0);
   if (const auto* const more = object_at(usage, "completion_tokens_details"))
     read.reasoning = count_at(*more, "reasoning_tokens").value_or(0);
+  // Some services report the cost of an answer, in their own currency.
+  const boost::json::value* const cost = member(usage, "cost");
+  if (cost != nullptr && cost->is_number()) {
+    const double reported = cost->to_number<double>();
+    if (std::isfinite(reported) && reported >= 0) read.cost = reported;
+  }
   return read;
 }
 

@@ -32,7 +32,8 @@ inline constexpr std::string_view summary_prompt =
 inline constexpr std::string_view plain_text_prompt = " Answer with plain text only.";
 
 /// Returns the system message, which is the first message of every conversation of an agent.
-inline std::string system_prompt(const agent& who) {
+/// \param can_ask  true if the agent has a tool for questions to the user.
+inline std::string system_prompt(const agent& who, bool can_ask) {
   std::string text = "You are an agent that works on a task with the given tools. You have at most " +
                      std::to_string(who.max_turns()) +
                      " turns; call a tool in every turn. All files are in one workspace; use paths relative to it. "
@@ -40,7 +41,12 @@ inline std::string system_prompt(const agent& who) {
   if (!who.is_text_finish())
     text +=
         " When the work is done or cannot continue, call a tool that ends the work, alone in its turn, and list every "
-        "file that the user should receive. You cannot ask the user questions.";
+        "file that the user should receive.";
+  if (can_ask) {
+    text += " You can ask the user questions with a tool.";
+  } else if (!who.is_text_finish()) {
+    text += " You cannot ask the user questions.";
+  }
   if (!who.instructions().empty()) text += "\n\nFollow these instructions of the user:\n" + who.instructions();
   return text;
 }

@@ -27,6 +27,7 @@ inline boost::json::object save_session(const conversation& history, const chat_
   saved["task"] = history.task_end();
   saved["input_tokens"] = usage.input;
   saved["output_tokens"] = usage.output;
+  if (usage.cost != 0) saved["cost"] = usage.cost;
   return saved;
 }
 
@@ -45,6 +46,8 @@ inline void resume_session(const boost::json::value& saved, conversation& histor
   history = conversation(std::move(read), kept, task_end);
   usage.input = count_at(object, "input_tokens").value_or(0);
   usage.output = count_at(object, "output_tokens").value_or(0);
+  const boost::json::value* const cost = member(object, "cost");
+  if (cost != nullptr && cost->is_double()) usage.cost = cost->get_double();
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

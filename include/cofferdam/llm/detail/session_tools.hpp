@@ -51,6 +51,10 @@ class session_tools {
   }
 
   std::vector<tools::any_tool>& all() noexcept { return tools_; }
+  /// Returns true if a tool passes questions to the user.
+  bool can_ask() const {
+    return std::any_of(tools_.begin(), tools_.end(), [](const tools::any_tool& each) { return each.asks_user(); });
+  }
   /// Returns the descriptions; null before the first call of `prepare`.
   const std::shared_ptr<const std::vector<chat_tool>>& descriptions() const noexcept { return descriptions_; }
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,10 @@ class workspace_exchange {
   void input(file_set set) { inputs_ = std::move(set); }
   void output(std::filesystem::path directory) { output_ = std::move(directory); }
   void unfinished(std::uint64_t max_bytes) { unfinished_bytes_ = max_bytes; }
+  /// Sets a callable that receives the paths of the finished files, in place of an output directory.
+  void deliver(std::function<awaitable<transfer_result>(std::vector<std::string> paths)> to) {
+    deliver_ = std::move(to);
+  }
 
   /// Copies the input files into the environment, unless an earlier call has done this. Returns their paths in the
   /// workspace.
@@ -49,6 +54,10 @@ class workspace_exchange {
   awaitable<transfer_result> save_finished(any_environment& environment, std::vector<std::string> paths) {
     transfer_result saved;
     if (paths.empty()) co_return saved;
+    if (deliver_) {
+      saved = co_await deliver_(std::move(paths));
+      co_return saved;
+    }
     if (!output_) {
       warn_of_unsaved(paths);
       co_return saved;
@@ -86,6 +95,7 @@ class workspace_exchange {
 
   std::optional<file_set> inputs_;
   std::optional<std::filesystem::path> output_;
+  std::function<awaitable<transfer_result>(std::vector<std::string> paths)> deliver_;
   std::optional<std::uint64_t> unfinished_bytes_;
 };
 

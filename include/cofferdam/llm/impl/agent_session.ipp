@@ -14,7 +14,9 @@
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/agent_loop.hpp>
 #include <cofferdam/llm/detail/prompts.hpp>
+#include <cofferdam/llm/detail/run_scope.hpp>
 #include <cofferdam/llm/detail/saved_session.hpp>
+#include <cofferdam/llm/detail/session_folder.hpp>
 #include <cofferdam/llm/detail/session_state.hpp>
 #include <cofferdam/tools/tool.hpp>
 
@@ -53,7 +55,7 @@ awaitable<agent_result> work_on(session_state& state, std::string task) {
   if (state.history.empty() && task.empty())
     throw error(exec_errc::invalid_argument, "agent_session: the task is empty");
   const std::vector<std::string> inputs = co_await state.files.bring_in(state.environment);
-  if (state.history.empty()) state.history.add(chat_message::system(system_prompt(state.who)));
+  if (state.history.empty()) state.history.add(chat_message::system(system_prompt(state.who, state.tools.can_ask())));
   state.history.add_task(task_prompt(std::move(task), inputs));
   agent_loop loop(state);
   agent_result result = co_await loop.run();
@@ -79,7 +81,8 @@ awaitable<agent_result> run_session(session_state& state, std::string task) {
 
 COFFERDAM_DECL std::shared_ptr<detail::session_state> agent_session::make_state(agent who,
                                                                                 any_environment environment) {
-  return std::make_shared<detail::session_state>(std::move(who), std::move(environment));
+  return std::make_shared<detail::session_state>(std::move(who), std::move(environment),
+                                                 std::make_shared<detail::run_scope>());
 }
 
 COFFERDAM_DECL agent_session& agent_session::input_files(file_set set) {
@@ -113,14 +116,22 @@ COFFERDAM_DECL const std::vector<chat_message>& agent_session::history() const n
   return state_->history.messages();
 }
 
-COFFERDAM_DECL const chat_usage& agent_session::usage() const noexcept { return state_->usage; }
+COFFERDAM_DECL const chat_usage& agent_session::usage() const noexcept { return state_->scope->total; }
 
 COFFERDAM_DECL boost::json::object agent_session::save() const {
-  return detail::save_session(state_->history, state_->usage);
+  return detail::save_session(state_->history, state_->scope->total);
+}
+
+COFFERDAM_DECL awaitable<void> agent_session::save_to(std::filesystem::path folder, std::uint64_t max_bytes) {
+  return detail::save_to_folder(*state_, std::move(folder), max_bytes);
+}
+
+COFFERDAM_DECL awaitable<void> agent_session::resume_from(std::filesystem::path folder) {
+  return detail::resume_from_folder(*state_, std::move(folder));
 }
 
 COFFERDAM_DECL agent_session& agent_session::resume(const boost::json::value& saved) {
-  detail::resume_session(saved, state_->history, state_->usage);
+  detail::resume_session(saved, state_->history, state_->scope->total);
   return *this;
 }
 
