@@ -92,6 +92,7 @@ awaitable<int> work(agent_options chosen) {
   if (!chosen.base_url.empty()) options.base_url(chosen.base_url).key_from_environment();
   agent helper(chat_completions_client(executor, options));
   helper.max_turns(chosen.max_turns);
+  if (!chosen.skills.empty()) helper.environment_tools().tool(tools::skills(chosen.skills));
 
   progress shown(chosen.quiet);
   any_provider provider = make_place(chosen.place, &shown);

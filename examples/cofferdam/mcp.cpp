@@ -8,11 +8,16 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/llm/agent.hpp>
+#include <cofferdam/llm/chat_completions_client.hpp>
+#include <cofferdam/llm/sub_agent.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp/servers.hpp>
 #include <cofferdam/serve/mcp/toolbox.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
+#include <cofferdam/tools/definition.hpp>
+#include <cofferdam/tools/skills.hpp>
 
 #include "doctor.hpp"
 #include "options.hpp"
@@ -108,6 +113,8 @@ void refuse_for_pyodide(const mcp_options& chosen) {
   if (!chosen.allow.empty()) refuse("pyodide cannot run commands, so it does not support --allow");
   if (!chosen.input.empty() || !chosen.output.empty())
     refuse("pyodide supports neither --input nor --output; use --workspace");
+  if (!chosen.skills.empty() || !chosen.agent.model.empty())
+    refuse("pyodide has no workspace for tools, so it supports neither --skills nor --agent-model");
 }
 
 bool has_python(const mcp_options& chosen) {
@@ -122,9 +129,35 @@ void add_python(mcp::server& server, const mcp_options& chosen, const mcp::toolb
   python_options code;
   code.interpreter = chosen.python;
   code.guards = chosen.guards;
-  server.runner([code, box](any_environment& inside) {
-    return any_runner_provider(make_python(inside, code) | mcp::offer_tools(box));
-  });
+  server.runner([code](any_environment& inside) { return make_python(inside, code); });
+  server.offer(box);
+}
+
+/// Adds the tool run_agent, if a model is chosen.
+void add_agent(mcp::server& server, const asio::any_io_executor& executor, const mcp_options& chosen) {
+  if (chosen.agent.model.empty()) return;
+  chat_completions_options model(chosen.agent.model);
+  if (!chosen.agent.base_url.empty()) model.base_url(chosen.agent.base_url);
+  const std::string variable = chosen.agent.key_variable.empty() ? "OPENAI_API_KEY" : chosen.agent.key_variable;
+  const char* const key = std::getenv(variable.c_str());
+  const bool has_key = key != nullptr && *key != '\0';
+  if (!chosen.agent.key_variable.empty()) {
+    if (!has_key) refuse("the environment variable " + one_line(variable) + " of --agent-key-variable is not set");
+    model.api_key(key);
+  } else if (!has_key && chosen.agent.base_url.empty() && std::getenv("OPENAI_BASE_URL") == nullptr) {
+    refuse("run_agent needs an API key in the environment variable OPENAI_API_KEY, or a server: --agent-url URL");
+  }
+  agent worker(chat_completions_client(executor, std::move(model)));
+  worker.environment_tools().max_turns(chosen.agent.max_turns).time_limit(std::chrono::hours(1));
+  if (chosen.agent.token_budget) worker.token_budget(*chosen.agent.token_budget);
+  if (!chosen.skills.empty()) worker.tool(tools::skills(chosen.skills));
+  const std::string about =
+      "Give a task to an agent: another model (" + one_line(chosen.agent.model, 100) +
+      "), which works on it in the same workspace, with commands and files, and returns its result. Use it for large, "
+      "separable work, such as reading many files.";
+  tools::definition what("run_agent", about);
+  what.title("Run agent").hints(false, true, false, true);
+  server.add(tools::sub_agent("run_agent", about, worker), std::move(what));
 }
 
 /// Returns how long an environment of the pool may stay unused; zero for no limit. A sandbox of E2B ends after five
@@ -202,16 +235,19 @@ awaitable<void> serve_place(const mcp_options& chosen, mcp::server_options optio
     refuse_for_pyodide(chosen);
     const auto serves = [&](any_runner_provider provider) -> awaitable<void> {
       mcp::server server(executor, std::move(provider), std::move(options));
+      server.offer(box);
       co_await serve_clients(server, chosen, made_token);
     };
-    any_runner_provider recipe(make_pyodide(chosen.place, chosen.guards) | mcp::offer_tools(box));
-    co_await serve_with_pool<any_runner_provider>(std::move(recipe), chosen.pool, longest_wait(chosen), serves);
+    co_await serve_with_pool<any_runner_provider>(make_pyodide(chosen.place, chosen.guards), chosen.pool,
+                                                  longest_wait(chosen), serves);
     co_return;
   }
   const auto serves = [&](any_provider provider) -> awaitable<void> {
     if (!chosen.allow.empty()) provider = any_provider(std::move(provider) | allow_commands(chosen.allow));
     mcp::server server(executor, std::move(provider), std::move(options));
     add_python(server, chosen, box);
+    if (!chosen.skills.empty()) server.add(tools::skills(chosen.skills));
+    add_agent(server, executor, chosen);
     co_await serve_clients(server, chosen, made_token);
   };
   co_await serve_with_pool<any_provider>(make_place(chosen.place, nullptr), chosen.pool, longest_wait(chosen), serves);
@@ -228,7 +264,6 @@ awaitable<void> serve_with_tools(const mcp_options& chosen, mcp::server_options 
   if (!has_python(chosen)) refuse("--tools is for the code of run_python, which is switched off");
   const auto serves = [&](mcp::connected_servers& servers) -> awaitable<void> {
     co_await servers.offer(box);
-    options.about_python(box.description());
     co_await serve_place(chosen, std::move(options), made_token, box);
   };
   co_await mcp::with_servers(read_tools(chosen.tools), serves);

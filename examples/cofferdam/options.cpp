@@ -42,6 +42,7 @@ using cofferdam::one_line;
 constexpr const char* where_commands_run = "WHERE COMMANDS RUN";
 constexpr const char* files_in_and_out = "FILES";
 constexpr const char* what_may_run = "WHAT MAY RUN";
+constexpr const char* other_agent = "AN AGENT FOR TASKS";
 constexpr const char* how_it_runs = "HOW IT RUNS";
 constexpr const char* who_is_served = "WHO IS SERVED";
 constexpr const char* others = "OTHER OPTIONS";
@@ -515,6 +516,12 @@ struct raw_mcp {
   bool no_python = false;
   std::string guards;
   std::string tools;
+  std::string skills;
+  std::string agent_model;
+  std::string agent_url;
+  std::string agent_key;
+  std::string agent_turns;
+  std::string agent_tokens;
   std::string timeout;
   std::string pool;
   std::string http;
@@ -563,6 +570,19 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
       app, "--timeout", raw.timeout, "TIME", what_may_run,
       "Sets the time limit of commands and Python code that request no other (120), in seconds or as 500ms, 2m, 1h. "
       "A request may ask for more: up to an hour, or TIME if that is more.");
+  add_one(app, "--skills", raw.skills, "DIR", what_may_run,
+          "Offers the tool open_skill, which reads the skills of this folder: DIR/NAME/SKILL.md. Not for pyodide.");
+  add_one(
+      app, "--agent-model", raw.agent_model, "NAME", other_agent,
+      "Offers the tool run_agent: this model works on a task in the workspace of the client, with tools for commands "
+      "and files, for at most an hour. Not for pyodide.");
+  add_one(app, "--agent-url", raw.agent_url, "URL", other_agent,
+          "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI.");
+  add_one(app, "--agent-key-variable", raw.agent_key, "VARIABLE", other_agent,
+          "Reads the API key from this environment variable. Default: OPENAI_API_KEY; with --agent-url, no key.");
+  add_one(app, "--agent-turns", raw.agent_turns, "N", other_agent, "Limits the turns of each task. Default: 30.");
+  add_one(app, "--agent-tokens", raw.agent_tokens, "N", other_agent,
+          "Limits the tokens of each task, input and output together. Default: no limit.");
   add_pool(
       app, raw.pool,
       "Keeps N environments open and unused, 0 to 1000, so that a client gets one at once. 0 (the default): no pool. "
@@ -714,6 +734,15 @@ mcp_options mcp_of(const raw_mcp& raw) {
   if (raw.no_python) options.python_wanted = false;
   if (!raw.guards.empty()) options.guards = split(raw.guards, ',');
   options.tools = raw.tools;
+  options.skills = raw.skills;
+  options.agent.model = raw.agent_model;
+  options.agent.base_url = raw.agent_url;
+  options.agent.key_variable = raw.agent_key;
+  if (!raw.agent_turns.empty()) options.agent.max_turns = parse_count(raw.agent_turns, "--agent-turns", 1, 1'000'000);
+  if (!raw.agent_tokens.empty())
+    options.agent.token_budget = parse_count(raw.agent_tokens, "--agent-tokens", 1, 1'000'000'000);
+  const bool has_setting = !(raw.agent_url + raw.agent_key + raw.agent_turns + raw.agent_tokens).empty();
+  if (raw.agent_model.empty() && has_setting) refuse("run_agent needs a model: --agent-model NAME");
   if (!raw.timeout.empty()) options.timeout = parse_time(raw.timeout, "the limit is 120 seconds");
   options.pool = pool_of(raw.pool);
   if (!raw.stdio) options.http = raw.http;
@@ -805,6 +834,7 @@ struct raw_agent {
   std::string output = "agent-output";
   std::string base_url;
   std::string model = "gpt-5-mini";
+  std::string skills;
   std::string max_turns = "30";
   bool quiet = false;
 };
@@ -824,6 +854,8 @@ subcommand describe_agent(raw_agent& raw) {
   add_one(app, "--base-url", raw.base_url, "URL", "THE MODEL",
           "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI.");
   add_one(app, "--model", raw.model, "NAME", "THE MODEL", "Chooses the model. Default: gpt-5-mini.");
+  add_one(app, "--skills", raw.skills, "DIR", "THE MODEL",
+          "Offers the skills of this folder, DIR/NAME/SKILL.md, which the model reads when it needs them.");
   add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL", "Limits the number of turns. Default: 30.");
   add_quiet(app, raw.quiet);
   described.finish();
@@ -968,6 +1000,7 @@ std::optional<agent_options> parse_agent(std::vector<std::string> words) {
   options.output = raw.output;
   options.base_url = raw.base_url;
   options.model = raw.model;
+  options.skills = raw.skills;
   options.max_turns = parse_count(raw.max_turns, "--max-turns", 1, 1'000'000);
   options.quiet = raw.quiet;
   return options;

@@ -73,6 +73,15 @@ struct python_options {
   bool json = false;
 };
 
+/// The model of the tool run_agent of cofferdam mcp.
+struct run_agent_options {
+  std::string model;         ///< empty: the tool is not offered
+  std::string base_url;      ///< empty: the usual service
+  std::string key_variable;  ///< the environment variable that has the API key; empty: the usual one
+  std::size_t max_turns = 30;
+  std::optional<std::size_t> token_budget;
+};
+
 struct mcp_options {
   place_options place;
   std::string input;
@@ -81,7 +90,9 @@ struct mcp_options {
   std::optional<bool> python_wanted;
   std::string python = "python3";
   std::vector<std::string> guards;
-  std::string tools;  ///< a file with MCP servers whose tools code may call; empty: none
+  std::string tools;   ///< a file with MCP servers whose tools code may call; empty: none
+  std::string skills;  ///< a folder with skills; empty: none
+  run_agent_options agent;
   std::optional<std::chrono::milliseconds> timeout;
   std::size_t pool = 0;  ///< how many environments are kept open and unused
   std::string http;
@@ -117,6 +128,7 @@ struct agent_options {
   std::string output = "agent-output";
   std::string base_url;
   std::string model = "gpt-5-mini";
+  std::string skills;  ///< a folder with skills; empty: none
   std::size_t max_turns = 30;
   bool quiet = false;
 };

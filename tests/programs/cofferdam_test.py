@@ -667,6 +667,33 @@ def test_mcp_takes_its_environment_from_a_pool_and_leaves_none(place):
     check(until(lambda: containers() == before), "containers are left")
 
 
+def test_mcp_offers_an_agent_and_skills(place):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "count").mkdir()
+            Path(folder, "count/SKILL.md").write_text("---\nname: count\ndescription: Counts lines.\n---\nUse wc.\n")
+            keyed = Place(place.name, place.options, dict(place.variables, COUNT_KEY="none"))
+            client = McpClient(keyed, "--agent-model", "m", "--agent-url", f"http://127.0.0.1:{server.server_port}/v1",
+                               "--agent-key-variable", "COUNT_KEY", "--agent-tokens", "1000", "--skills", folder)
+            tools = {tool["name"]: tool for tool in client.ask(3, "tools/list", {})["tools"]}
+            check("another model (m)" in tools["run_agent"]["description"], tools["run_agent"])
+            check(tools["open_skill"]["description"].endswith("- count: Counts lines."), tools["open_skill"])
+            skill = client.ask(4, "tools/call", {"name": "open_skill", "arguments": {"name": "count"}})
+            check("Use wc." in skill["content"][0]["text"], skill)
+            client.command("printf 'a\\nb\\nc\\n' > data.csv")
+            answer = client.ask(5, "tools/call", {"name": "run_agent", "arguments": {"task": "Count the lines."}})
+            facts = answer["structuredContent"]
+            equal((facts["finished"], facts["files"], facts["turns"]), (True, ["count.txt"], 2), answer)
+            check("The file has 3 lines." in answer["content"][0]["text"], answer)
+            check("3" in client.command("cat count.txt skills/count/SKILL.md")["content"][0]["text"])
+            equal(client.end(), 0)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def test_serve_prints_its_variables_and_runs_a_command(place):
     client = ServeClient(place)
     names = sorted(client.variables)
@@ -847,6 +874,19 @@ def once_a_pool_that_cannot_be_opened_ends_serve_with_the_reason():
     status, out, err = place.run("--port", "0", subcommand="serve")
     equal((status, out), (125, b""))
     check(b"/no/docker.sock" in err, err)
+
+
+def once_an_agent_of_mcp_needs_a_model_and_a_key():
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OPENROUTER_"))}
+    for words, expected in ((["--agent-url", "http://127.0.0.1:1/v1"], b"--agent-model NAME"),
+                            (["--agent-model", "m"], b"OPENAI_API_KEY"),
+                            (["--agent-model", "m", "--agent-key-variable", "NO_SUCH_KEY"], b"NO_SUCH_KEY"),
+                            (["--agent-model", "m", "--agent-turns", "0"], b"--agent-turns"),
+                            (["--skills", "/nowhere"], b"/nowhere")):
+        ended = subprocess.run([PROGRAM, "mcp", "--provider", "local", *words], stdin=subprocess.DEVNULL, capture_output=True,
+                               timeout=LIMIT, env=variables)
+        equal((ended.returncode, ended.stdout), (125, b""), words, ended.stderr)
+        check(expected in ended.stderr, words, ended.stderr)
 
 
 def once_a_pool_that_cannot_be_opened_is_an_answer_of_mcp():
@@ -1061,7 +1101,7 @@ def jail_works():
 # Docker is slower, and its commands end as those of the other places: these show that its terminals, signals, files and
 # runners are connected.
 ON_DOCKER = ["byte_for_byte", "status_of_the_command", "time_limit", "files_in_and_out", "one_interrupt_asks", "two_interrupts",
-             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "serve_prints", "without_internet", "serve_takes_keys",
+             "shell_is_a_terminal", "python_prints_output", "mcp_runs", "mcp_offers", "serve_prints", "without_internet", "serve_takes_keys",
              "agent_works", "doctor_prints_the_walls", "of_a_pool_and", "from_a_pool_and"]
 
 
