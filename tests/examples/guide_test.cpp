@@ -9,9 +9,11 @@
 #include <cofferdam/mcp.hpp>
 #include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/over.hpp>
+#include <cofferdam/python.hpp>
 #include <cofferdam/sandbox.hpp>
 #include <cofferdam/testing/fake_provider.hpp>
 
+#include "llm/scripted_model.hpp"
 #include "support/jail_tests.hpp"
 #include "support/pause.hpp"
 #include "support/require.hpp"
@@ -30,6 +32,7 @@
 #include <asio/readable_pipe.hpp>
 #include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
+#include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/writable_pipe.hpp>
 #include <asio/write.hpp>
@@ -40,6 +43,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -291,6 +295,45 @@ awaitable<void> agent_with_a_tool() {
   });
 }
 
+awaitable<std::string> ask_on_terminal(tools::user_question question) {
+  std::cout << printable_text(question.text()) << "\n";
+  co_return "the red one";
+}
+
+std::int64_t count_rows(std::string table) { return static_cast<std::int64_t>(table.size()); }  // blocks its thread
+
+template <class Model>
+awaitable<void> agent_with_skills(Model model, std::filesystem::path folder, std::filesystem::path saved) {
+  asio::thread_pool threads(2);
+  tools::function rows("rows", "Returns the number of rows of a table.", tools::argument("table", tools::text),
+                       tools::blocking(threads, count_rows));
+  agent helper(std::move(model), rows);
+  helper.environment_tools().tool(tools::skills(folder)).tool(tools::ask_user(ask_on_terminal).timeout(5min));
+  co_await with(sandbox(), [&](auto& env) -> awaitable<void> {
+    agent_session session(helper, env);
+    if (std::filesystem::exists(saved)) co_await session.resume_from(saved);
+    agent_result result = co_await session.run("Draw a plot of the table.");
+    co_await session.save_to(saved);
+    std::cout << result.reason() << "\n";
+  });
+}
+
+template <class Model>
+awaitable<void> agent_that_writes_code(Model model, const mcp::toolbox& box) {
+  tools::function tide("tide", "Returns the height of the tide at a place, in metres.",
+                       tools::argument("place", tools::text, "Name of a harbour."), height_at);
+  agent helper(std::move(model));
+  co_await with(sandbox(), [&](auto& env) -> awaitable<void> {
+    auto recipe = environment_ref(env) | python() | mcp::offer_tools(box);
+    co_await with(recipe, [&](auto& runner) -> awaitable<void> {
+      agent_session work(helper, env);
+      work.tool(tools::run_python(runner).functions(tide));
+      agent_result result = co_await work.run("How high is the tide at Brest and at Oslo, together?");
+      std::cout << result.reason() << "\n";
+    });
+  });
+}
+
 awaitable<void> test_without_processes() {
   cofferdam::testing::fake_provider fake;
   fake.on("ls", cofferdam::testing::reply("a.txt\n"));
@@ -465,6 +508,34 @@ TEST(Guide, refuses_to_work_without_walls) {
 TEST(Guide, gives_an_agent_a_tool) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(agent_with_a_tool()), "finished: 1, It is 6.5 m.\n");
+}
+
+TEST(Guide, gives_an_agent_skills_a_user_and_a_saved_session) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  const cofferdam_test::temporary_folder folder;
+  std::filesystem::create_directories(folder.path() / "skills/plots");
+  std::ofstream(folder.path() / "skills/plots/SKILL.md") << "---\nname: plots\ndescription: Draws.\n---\nUse red.\n";
+  cofferdam_test::scripted_model model;
+  model.call("open_skill", R"({"name":"plots"})").call("rows", R"({"table":"four"})");
+  model.call("ask_user", R"({"question":"Which colour?"})");
+  model.call("finish", R"({"reason":"Drawn.","paths":[]})").call("finish", R"({"reason":"Again.","paths":[]})");
+  const auto skills = folder.path() / "skills";
+  const auto saved = folder.path() / "saved";
+  EXPECT_EQ(printed(agent_with_skills(model, skills, saved)), "Which colour?\nDrawn.\n");
+  EXPECT_NE(model.told(1).find("Use red."), std::string::npos);
+  EXPECT_EQ(model.told(2), "4");
+  EXPECT_EQ(model.told(3), "the red one");
+  EXPECT_EQ(printed(agent_with_skills(model, skills, saved)), "Again.\n");
+  EXPECT_GT(model.asked()[4].messages().size(), 8U);
+}
+
+TEST(Guide, lets_an_agent_write_code_that_calls_functions) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  cofferdam_test::scripted_model model;
+  model.call("run_python", R"-({"code":"tide('Brest') + tide('Oslo')"})-");
+  model.call("finish", R"({"reason":"8 metres.","paths":[]})");
+  EXPECT_EQ(printed(agent_that_writes_code(model, mcp::toolbox())), "8 metres.\n");
+  EXPECT_NE(model.told(1).find("<value>8.0</value>"), std::string::npos) << model.told(1);
 }
 
 TEST(Guide, tests_a_layer_without_processes) {
