@@ -67,6 +67,13 @@ inline void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
+/// Adds `<name>value</name>` and a line break. The value is escaped.
+inline void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out.append("<").append(name).append(">");
+  append_escaped(out, value);
+  out.append("</").append(name).append(">\n");
+}
+
 /// The fields of a rendered result. Each field is `<name>text</name>` and a line break. Values are escaped, so that no
 /// value can end its field.
 class result_fields {

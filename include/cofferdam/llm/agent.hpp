@@ -56,7 +56,7 @@ class agent {
   ///               `agent(model, tide, [](any_environment& env) { return tools::code_exec(env); })`.
   template <chat_model M, class... Tools>
     requires((agent_tool<Tools> && ...))
-  explicit agent(M model, Tools&&... given) : model_(as_any(std::move(model))) {
+  explicit agent(M model, Tools&&... given) : model_(detail::as_any_model(std::move(model))) {
     (tool(std::forward<Tools>(given)), ...);
   }
 
@@ -168,15 +168,6 @@ class agent {
 
  private:
   using tool_maker = std::function<tools::any_tool(any_environment&, const std::shared_ptr<detail::run_scope>&)>;
-
-  template <class M>
-  static any_chat_model as_any(M model) {
-    if constexpr (std::same_as<M, any_chat_model>) {
-      return model;
-    } else {
-      return any_chat_model(std::move(model));
-    }
-  }
 
   any_chat_model model_;
   std::vector<tool_maker> makers_;

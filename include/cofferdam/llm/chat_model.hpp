@@ -338,6 +338,20 @@ class any_chat_model {
   std::shared_ptr<interface> inside_;
 };
 
+namespace detail {
+
+/// Returns the model as an `any_chat_model`, without another one around it.
+template <chat_model M>
+any_chat_model as_any_model(M model) {
+  if constexpr (std::same_as<M, any_chat_model>) {
+    return model;
+  } else {
+    return any_chat_model(std::move(model));
+  }
+}
+
+}  // namespace detail
+
 }  // namespace cofferdam::inline COFFERDAM_ABI
 
 #if !defined(COFFERDAM_SEPARATE_COMPILATION)

@@ -91,7 +91,7 @@ class llm_review : public pipeable {
   /// Makes a guard that sends code to `model` for a review.
   template <class M>
     requires chat_model<M>
-  explicit llm_review(M model) : model_(wrap(std::move(model))) {}
+  explicit llm_review(M model) : model_(detail::as_any_model(std::move(model))) {}
 
   /// Sets the language of the code, which the reviewer is given. Default: "python". Only Python code gets the second
   /// request without comments and texts.
@@ -119,14 +119,6 @@ class llm_review : public pipeable {
   }
 
  private:
-  template <class M>
-  static any_chat_model wrap(M model) {
-    if constexpr (std::same_as<M, any_chat_model>)
-      return model;
-    else
-      return any_chat_model(std::move(model));
-  }
-
   /// Replaces the reviewer by one with changed settings. Defined for `impl/llm_review.ipp` only.
   template <class Change>
   llm_review& with(Change change);

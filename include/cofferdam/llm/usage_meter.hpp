@@ -6,7 +6,6 @@
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/chat_model.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -111,11 +110,7 @@ class metered_model {
 
 template <chat_model M>
 metered_model usage_meter::count(std::string label, M model) const {
-  if constexpr (std::same_as<M, any_chat_model>) {
-    return metered_model(std::move(label), std::move(model), ledger_);
-  } else {
-    return metered_model(std::move(label), any_chat_model(std::move(model)), ledger_);
-  }
+  return metered_model(std::move(label), detail::as_any_model(std::move(model)), ledger_);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

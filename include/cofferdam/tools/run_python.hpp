@@ -167,9 +167,7 @@ class run_python {
     text.replace(0, open.size(), "<python_results>");
     text.resize(text.size() - close.size());
     const auto add = [&text](std::string_view name, std::string_view value) {
-      text.append("<").append(name).append(">");
-      cofferdam::detail::append_escaped(text, value);
-      text.append("</").append(name).append(">\n");
+      cofferdam::detail::append_field(text, name, value);
     };
     constexpr std::size_t max_value = 10'000;
     if (!result.value_text().empty()) {

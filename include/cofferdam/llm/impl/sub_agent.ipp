@@ -203,9 +203,7 @@ class sub_agent_call {
     if (paths.size() > 200) files += ", ...";
     std::string text = "<agent_result>\n";
     const auto add = [&text](std::string_view name, std::string_view value) {
-      text.append("<").append(name).append(">");
-      cofferdam::detail::append_escaped(text, value);
-      text.append("</").append(name).append(">\n");
+      cofferdam::detail::append_field(text, name, value);
     };
     add("finished", result.finished() ? "true" : "false");
     if (!result.finished()) add("details", to_string(result.end()));
