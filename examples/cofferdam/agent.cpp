@@ -16,7 +16,6 @@
 #include "subcommands.hpp"
 
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -75,13 +74,6 @@ awaitable<std::string> today() {
   for (const unsigned part : {static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day())})
     text += (part < 10 ? "-0" : "-") + std::to_string(part);
   co_return text;
-}
-
-/// Returns true if a variable names a server, or contains a key for the usual one.
-bool has_model_variable() {
-  for (const char* const name : {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_CUSTOM_HEADERS", "OPENROUTER_API_KEY"})
-    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return true;
-  return false;
 }
 
 awaitable<int> work(agent_options chosen) {

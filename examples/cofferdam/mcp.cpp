@@ -138,13 +138,12 @@ void add_agent(mcp::server& server, const asio::any_io_executor& executor, const
   if (chosen.agent.model.empty()) return;
   chat_completions_options model(chosen.agent.model);
   if (!chosen.agent.base_url.empty()) model.base_url(chosen.agent.base_url);
-  const std::string variable = chosen.agent.key_variable.empty() ? "OPENAI_API_KEY" : chosen.agent.key_variable;
-  const char* const key = std::getenv(variable.c_str());
-  const bool has_key = key != nullptr && *key != '\0';
   if (!chosen.agent.key_variable.empty()) {
-    if (!has_key) refuse("the environment variable " + one_line(variable) + " of --agent-key-variable is not set");
+    const char* const key = std::getenv(chosen.agent.key_variable.c_str());
+    if (key == nullptr || *key == '\0')
+      refuse("the environment variable " + one_line(chosen.agent.key_variable) + " of --agent-key-variable is not set");
     model.api_key(key);
-  } else if (!has_key && chosen.agent.base_url.empty() && std::getenv("OPENAI_BASE_URL") == nullptr) {
+  } else if (chosen.agent.base_url.empty() && !has_model_variable()) {
     refuse("run_agent needs an API key in the environment variable OPENAI_API_KEY, or a server: --agent-url URL");
   }
   agent worker(chat_completions_client(executor, std::move(model)));

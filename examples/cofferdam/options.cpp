@@ -1019,6 +1019,12 @@ bool parse_man(std::vector<std::string> words) {
   return described.parse(std::move(words));
 }
 
+bool has_model_variable() {
+  for (const char* const name : {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_CUSTOM_HEADERS", "OPENROUTER_API_KEY"})
+    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0') return true;
+  return false;
+}
+
 std::vector<page> all_pages() {
   page program;
   program.summary = "runs commands and code that a model wrote, isolated from this machine";

@@ -148,6 +148,9 @@ std::optional<std::string> parse_completion(std::vector<std::string> words);
 /// Returns true unless the help was printed.
 bool parse_man(std::vector<std::string> words);
 
+/// Returns true if an environment variable names a server for models, or contains a key for the usual one.
+bool has_model_variable();
+
 /// Returns the description of the program and of each subcommand, in the order in which the help lists them.
 std::vector<page> all_pages();
 
