@@ -156,6 +156,20 @@ class lasting_fake : public full_fake {
   }
 };
 
+/// An environment that can be paused, but not saved.
+class pausing_fake : public plain_fake {
+ public:
+  using plain_fake::plain_fake;
+  awaitable<void> pause() { return note("pause"); }
+  awaitable<void> resume() { return note("resume"); }
+
+ private:
+  awaitable<void> note(std::string what) {
+    log_->calls.push_back(std::move(what));
+    co_return;
+  }
+};
+
 template <class E>
 concept has_background = requires(E& env, const E& same) {
   same.background();
@@ -174,6 +188,9 @@ static_assert(!streaming_environment<mark_layer<plain_fake>>);
 static_assert(!suspendable_environment<mark_layer<plain_fake>>);
 static_assert(file_environment<environment_of<layered_provider<fake_provider<plain_fake>, mark>>>,
               "the first | has put files() around the environment at the bottom");
+
+static_assert(pausable_environment<mark_layer<pausing_fake>>);
+static_assert(!snapshot_environment<mark_layer<pausing_fake>> && !suspendable_environment<mark_layer<pausing_fake>>);
 
 static_assert(!streaming_environment<own_run_layer<full_fake>>, "start would go round the layer's run_command");
 static_assert(streaming_environment<own_run_and_start_layer<full_fake>>);
@@ -297,6 +314,29 @@ TEST(Layer, the_other_refinements_pass_through) {
     });
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "pause", "resume", "snapshot", "get_files", "close"}));
+}
+
+TEST(Layer, a_pause_does_not_need_a_snapshot) {
+  auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    co_await with(any_provider(fake_provider<pausing_fake>(log) | mark("a")) | mark("b"),
+                  [](auto& env) -> awaitable<void> {
+                    EXPECT_TRUE(env.can_pause());
+                    EXPECT_FALSE(env.can_snapshot());
+                    EXPECT_FALSE(env.can_suspend());
+                    co_await env.pause();
+                    co_await env.resume();
+                    std::string refusal;
+                    try {
+                      co_await env.snapshot();
+                    } catch (const error& failure) {
+                      EXPECT_EQ(failure.code(), exec_errc::unsupported);
+                      refusal = failure.what();
+                    }
+                    EXPECT_EQ(refusal, "snapshot: this backend cannot take snapshots");
+                  });
+  });
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "pause", "resume", "close"}));
 }
 
 TEST(Layer, processes_left_running_are_listed_and_ended_through_layers) {

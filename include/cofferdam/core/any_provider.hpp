@@ -21,9 +21,9 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 /// An open environment whose type is chosen at run time. It has `files()` and all optional operations: `start`,
 /// `pause`, `resume` and `snapshot`. If the contained environment lacks one of these, calling it throws
-/// `error{exec_errc::unsupported}`. `can_start()` returns true if `start` is supported, and `can_suspend()` if the
-/// other three are. The object may be moved while no operation runs. Each operation adds one virtual call and no
-/// allocation to the same operation of the contained environment.
+/// `error{exec_errc::unsupported}`. `can_start()` returns true if `start` is supported, `can_pause()` if `pause` and
+/// `resume` are, and `can_snapshot()` if `snapshot` is. The object may be moved while no operation runs. Each operation
+/// adds one virtual call and no allocation to the same operation of the contained environment.
 class any_environment {
  public:
   /// Makes an object without an environment. Operations throw `error{exec_errc::environment_closed}`.
@@ -53,19 +53,25 @@ class any_environment {
   /// Returns the loopback network of the environment, as `tunnelling_environment` describes.
   /// \throws error{exec_errc::unsupported} if `can_tunnel()` is false.
   guest_network network() { return get().network(); }
-  /// Pauses the environment, as `suspendable_environment` describes.
-  /// \throws error{exec_errc::unsupported} if `can_suspend()` is false; `resume` and `snapshot` throw it too.
+  /// Pauses the environment, as `pausable_environment` describes.
+  /// \throws error{exec_errc::unsupported} if `can_pause()` is false; `resume` throws it too.
   awaitable<void> pause() { return get().pause(); }
   awaitable<void> resume() { return get().resume(); }
+  /// Saves the files, as `snapshot_environment` describes.
+  /// \throws error{exec_errc::unsupported} if `can_snapshot()` is false.
   awaitable<std::string> snapshot() { return get().snapshot(); }
   awaitable<void> close() { return get().close(); }
 
   /// Returns true if `start` works; otherwise `start` throws `error{exec_errc::unsupported}`.
   bool can_start() const noexcept { return inside_ && inside_->can_start(); }
-  /// Returns true if `pause`, `resume` and `snapshot` work; otherwise they throw `error{exec_errc::unsupported}`.
-  bool can_suspend() const noexcept { return inside_ && inside_->can_suspend(); }
   /// Returns true if `network` works; otherwise it throws `error{exec_errc::unsupported}`.
   bool can_tunnel() const noexcept { return inside_ && inside_->can_tunnel(); }
+  /// Returns true if `pause` and `resume` work; otherwise they throw `error{exec_errc::unsupported}`.
+  bool can_pause() const noexcept { return inside_ && inside_->can_pause(); }
+  /// Returns true if `snapshot` works; otherwise it throws `error{exec_errc::unsupported}`.
+  bool can_snapshot() const noexcept { return inside_ && inside_->can_snapshot(); }
+  /// Returns true if `pause`, `resume` and `snapshot` all work.
+  bool can_suspend() const noexcept { return can_pause() && can_snapshot(); }
   /// Returns true if the contained environment is known to be lost. Returns false if it cannot know.
   bool is_lost() const noexcept { return inside_ && inside_->is_lost(); }
 
@@ -74,8 +80,9 @@ class any_environment {
    public:
     virtual ~interface() = default;
     virtual bool can_start() const noexcept = 0;
-    virtual bool can_suspend() const noexcept = 0;
     virtual bool can_tunnel() const noexcept = 0;
+    virtual bool can_pause() const noexcept = 0;
+    virtual bool can_snapshot() const noexcept = 0;
     virtual bool is_lost() const noexcept = 0;
     virtual awaitable<command_result> run_command(command c) = 0;
     virtual awaitable<process> start(command c) = 0;
@@ -94,8 +101,9 @@ class any_environment {
    public:
     explicit box(E environment) : environment_(std::move(environment)) {}
     bool can_start() const noexcept override { return cofferdam::can_start(environment_); }
-    bool can_suspend() const noexcept override { return cofferdam::can_suspend(environment_); }
     bool can_tunnel() const noexcept override { return cofferdam::can_tunnel(environment_); }
+    bool can_pause() const noexcept override { return cofferdam::can_pause(environment_); }
+    bool can_snapshot() const noexcept override { return cofferdam::can_snapshot(environment_); }
     bool is_lost() const noexcept override {
       if constexpr (requires { environment_.is_lost(); }) return environment_.is_lost();
       return false;
@@ -129,21 +137,21 @@ class any_environment {
       }
     }
     awaitable<void> pause() override {
-      if constexpr (suspendable_environment<E>) {
+      if constexpr (pausable_environment<E>) {
         return environment_.pause();
       } else {
         throw error(exec_errc::unsupported, "pause: this backend cannot be paused");
       }
     }
     awaitable<void> resume() override {
-      if constexpr (suspendable_environment<E>) {
+      if constexpr (pausable_environment<E>) {
         return environment_.resume();
       } else {
         throw error(exec_errc::unsupported, "resume: this backend cannot be paused and resumed");
       }
     }
     awaitable<std::string> snapshot() override {
-      if constexpr (suspendable_environment<E>) {
+      if constexpr (snapshot_environment<E>) {
         return environment_.snapshot();
       } else {
         throw error(exec_errc::unsupported, "snapshot: this backend cannot take snapshots");

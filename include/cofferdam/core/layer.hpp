@@ -115,17 +115,17 @@ class layer : public detail::layer_tag {
   }
 
   awaitable<void> pause()
-    requires suspendable_environment<Inner>
+    requires pausable_environment<Inner>
   {
     return inner_.pause();
   }
   awaitable<void> resume()
-    requires suspendable_environment<Inner>
+    requires pausable_environment<Inner>
   {
     return inner_.resume();
   }
   awaitable<std::string> snapshot()
-    requires suspendable_environment<Inner>
+    requires snapshot_environment<Inner>
   {
     return inner_.snapshot();
   }
@@ -142,12 +142,24 @@ class layer : public detail::layer_tag {
   {
     return inner_.can_tunnel();
   }
-  /// Returns true if `pause`, `resume` and `snapshot` work. This member is present if the wrapped environment has a
-  /// member `can_suspend`.
-  bool can_suspend() const noexcept
-    requires requires(const Inner& inner) { inner.can_suspend(); }
+  /// Returns true if `pause` and `resume` work. This member is present if the wrapped environment has these two.
+  bool can_pause() const noexcept
+    requires pausable_environment<Inner>
   {
-    return inner_.can_suspend();
+    return cofferdam::can_pause(inner_);
+  }
+  /// Returns true if `snapshot` works. This member is present if the wrapped environment has `snapshot`.
+  bool can_snapshot() const noexcept
+    requires snapshot_environment<Inner>
+  {
+    return cofferdam::can_snapshot(inner_);
+  }
+  /// Returns true if `pause`, `resume` and `snapshot` work. This member is present if the wrapped environment has all
+  /// three.
+  bool can_suspend() const noexcept
+    requires suspendable_environment<Inner>
+  {
+    return cofferdam::can_suspend(inner_);
   }
 
   /// Returns true if the wrapped environment is known to be lost. This member is present if the wrapped environment has
