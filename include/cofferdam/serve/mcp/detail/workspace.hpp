@@ -62,9 +62,10 @@ class workspace : public std::enable_shared_from_this<workspace> {
         turns_(executor, plan.at_once),
         max_waiting_(plan.waiting),
         has_files_(plan.has_files),
-        environment_(
-            std::make_shared<lazy<any_environment>>(executor, work_, plan.open_environment, close_environment)),
-        runner_(std::make_shared<lazy<opened_runner>>(executor, work_, opener(plan, environment_), close_runner)),
+        environment_(std::make_shared<lazy<any_environment>>(executor, work_, lazy_sentences, plan.open_environment,
+                                                             close_environment)),
+        runner_(std::make_shared<lazy<opened_runner>>(executor, work_, lazy_sentences, opener(plan, environment_),
+                                                      close_runner)),
         face_(any_environment(lazy_environment(environment_))),
         commands_(executor) {}
 
