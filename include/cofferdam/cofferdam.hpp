@@ -111,8 +111,12 @@
 #include <cofferdam/make_provider.hpp>
 #include <cofferdam/mcp.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/lazy.hpp>
+#include <cofferdam/middleware/limit_concurrency.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
 #include <cofferdam/middleware/read_only.hpp>
+#include <cofferdam/middleware/retry.hpp>
+#include <cofferdam/middleware/tap.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/middleware/upload_files.hpp>

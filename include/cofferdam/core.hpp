@@ -23,8 +23,12 @@
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/lazy.hpp>
+#include <cofferdam/middleware/limit_concurrency.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
 #include <cofferdam/middleware/read_only.hpp>
+#include <cofferdam/middleware/retry.hpp>
+#include <cofferdam/middleware/tap.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/middleware/upload_files.hpp>

@@ -88,6 +88,17 @@ awaitable<void> limit_what_is_kept() {
   });
 }
 
+// ---- layers for every provider --------------------------------------------------------------------------------------
+
+awaitable<void> layers_around_a_provider() {
+  const auto on_command = [](const command& c) { std::cout << "$ " << c.line() << "\n"; };
+  const auto on_result = [](const command&, const command_result& result) { std::cout << result.summary() << "\n"; };
+  auto recipe = sandbox() | retry(5) | lazy() | limit_concurrency(2) | tap(on_command, on_result);
+  co_await with(recipe, [](auto& env) -> awaitable<void> {
+    co_await env.run_command("exit 3");  // the jail is opened here
+  });
+}
+
 // ---- another place --------------------------------------------------------------------------------------------------
 
 awaitable<void> build(over host) {
@@ -384,6 +395,11 @@ TEST(Guide, limits_time_and_keeps_the_output_until_then) {
 TEST(Guide, limits_the_kept_output_and_counts_all) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(limit_what_is_kept()), "588895 bytes, 587895 left out\n");
+}
+
+TEST(Guide, wraps_a_provider_in_layers) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(layers_around_a_provider()), "$ exit 3\nexit status 3\n");
 }
 
 TEST(Guide, runs_in_a_place_that_a_program_reaches) { EXPECT_EQ(printed(build(over("env"))), "building at level 2\n"); }

@@ -200,7 +200,8 @@ class layer : public detail::layer_tag {
 
 /// The base class of a layer's recipe, the object on the right of `provider | recipe`. A recipe has a member
 /// `attach(inner)`, which returns a layer around `inner`, an environment or a runner (an object that runs Python code).
-/// The constraint of `attach` decides which types the recipe can wrap.
+/// The constraint of `attach` decides which types the recipe can wrap. A recipe that must decide when environments are
+/// opened has `open_with(provider)` too, or instead (`opening_layer_for`).
 class pipeable {};
 
 namespace detail {
@@ -222,6 +223,22 @@ concept attaches = requires(const L& recipe, E inner) {
   { recipe.attach(std::move(inner)) } -> closable;
 };
 
+template <class L, class P>
+concept opens_with = requires(const L& recipe, P provider) {
+  typename awaited<decltype(recipe.open_with(std::move(provider)))>::type;
+  requires closable<typename awaited<decltype(recipe.open_with(std::move(provider)))>::type>;
+};
+
+/// The type of the environments that `provider | recipe` opens.
+template <class P, class L>
+struct layered {
+  using type = decltype(std::declval<const L&>().attach(std::declval<opened_by<P>>()));
+};
+template <class P, opens_with<P> L>
+struct layered<P, L> {
+  using type = typename awaited<decltype(std::declval<const L&>().open_with(std::declval<P>()))>::type;
+};
+
 template <class E>
 concept prepares = requires(E& environment) {
   { environment.prepare() } -> awaitable_of<void>;
@@ -233,18 +250,30 @@ concept prepares = requires(E& environment) {
 template <class L, class E>
 concept layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L> && detail::attaches<L, E>;
 
+/// A layer's recipe that opens the environments of a provider itself, because it must decide when or how often they are
+/// opened: it has a member `open_with(provider)` that returns an awaitable of the layer.
+template <class L, class P>
+concept opening_layer_for = std::derived_from<L, pipeable> && std::copy_constructible<L> && detail::opens_with<L, P>;
+
 /// The type of `provider | recipe`: a provider that wraps each environment or runner that it opens.
-template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
+template <detail::opens_closable Provider, class Recipe>
+  requires(layer_for<Recipe, detail::opened_by<Provider>> || opening_layer_for<Recipe, Provider>)
 class layered_provider {
  public:
   /// The type of the wrapped environments or runners that `open` returns.
-  using environment = decltype(std::declval<const Recipe&>().attach(std::declval<detail::opened_by<Provider>>()));
+  using environment = typename detail::layered<Provider, Recipe>::type;
 
   /// Combines a provider with a recipe. `provider | recipe` calls this.
   layered_provider(Provider provider, Recipe recipe) : provider_(std::move(provider)), recipe_(std::move(recipe)) {}
 
   /// Opens an environment or a runner and wraps it.
-  awaitable<environment> open() const { return open_with(provider_, recipe_); }
+  awaitable<environment> open() const {
+    if constexpr (opening_layer_for<Recipe, Provider>) {
+      return recipe_.open_with(provider_);
+    } else {
+      return open_with(provider_, recipe_);
+    }
+  }
 
  private:
   static awaitable<environment> open_with(Provider provider, Recipe recipe) {
@@ -299,7 +328,8 @@ inline constexpr bool is_combined<combined_layers<Inner, Outer>> = true;
 
 /// Returns a provider that wraps each environment it opens. The recipe farthest to the right makes the outermost layer,
 /// which receives a command first.
-template <detail::opens_closable Provider, layer_for<detail::opened_by<Provider>> Recipe>
+template <detail::opens_closable Provider, std::derived_from<pipeable> Recipe>
+  requires(layer_for<Recipe, detail::opened_by<Provider>> || opening_layer_for<Recipe, Provider>)
 layered_provider<Provider, Recipe> operator|(Provider provider, Recipe recipe) {
   return {std::move(provider), std::move(recipe)};
 }
@@ -327,7 +357,8 @@ Provider operator|(const Recipe&, const Provider& provider) {
 
 /// Stops the compilation, with an error message that explains why the recipe cannot wrap what the provider opens.
 template <detail::opens_closable Provider, std::derived_from<pipeable> Recipe>
-  requires(!layer_for<Recipe, detail::opened_by<Provider>> && !detail::is_combined<Recipe>)
+  requires(!layer_for<Recipe, detail::opened_by<Provider>> && !opening_layer_for<Recipe, Provider> &&
+           !detail::is_combined<Recipe>)
 Provider operator|(const Provider& provider, const Recipe&) {
   static_assert(!detail::opens_runner<Provider>,
                 "cofferdam: the left side is a code runner, but this layer wraps only environments. Write layers "

@@ -88,10 +88,11 @@ enum class match_state {
 // A regular expression: its source text and its compiled form.
 class command_pattern {
  public:
-  explicit command_pattern(std::string source) : source_(std::move(source)) {
+  /// \param layer  the name of the layer, for error messages.
+  explicit command_pattern(std::string source, std::string_view layer = "allow_commands") : source_(std::move(source)) {
     if (is_recursive(source_))
       throw error(exec_errc::invalid_argument,
-                  "allow_commands: the pattern \"" + one_line(source_) +
+                  std::string(layer) + ": the pattern \"" + one_line(source_) +
                       "\" calls itself or one of its groups, which takes too long to match");
     expression_.imbue(std::locale::classic());
     try {
@@ -100,8 +101,8 @@ class command_pattern {
       std::string why = one_line(failure.what());
       if (source_.find("(?P<") != std::string::npos)
         why += ". Write a named group as (?<name>...), not as (?P<name>...) as in Python";
-      throw error(exec_errc::invalid_argument,
-                  "allow_commands: the pattern \"" + one_line(source_) + "\" is not a regular expression: " + why);
+      throw error(exec_errc::invalid_argument, std::string(layer) + ": the pattern \"" + one_line(source_) +
+                                                   "\" is not a regular expression: " + why);
     }
   }
 

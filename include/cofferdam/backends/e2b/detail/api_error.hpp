@@ -26,6 +26,9 @@ class status_words {
  public:
   static constexpr const char* name = "cofferdam.e2b";
   static std::string message(int value) { return "HTTP status " + std::to_string(value); }
+  static constexpr std::errc condition(int value) noexcept {
+    return cofferdam::detail::condition_of_http_status(value);
+  }
 };
 
 /// Returns the error category of HTTP statuses, which are the `cause()` of errors of the E2B backend.
