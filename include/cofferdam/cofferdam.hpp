@@ -37,6 +37,7 @@
 #include <cofferdam/backends/local_policies.hpp>
 #include <cofferdam/backends/over.hpp>
 #include <cofferdam/backends/over_words.hpp>
+#include <cofferdam/backends/process_limits.hpp>
 #include <cofferdam/code/allow_imports.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/check_syntax.hpp>

@@ -74,6 +74,14 @@ awaitable<void> limit_memory() {
   });
 }
 
+awaitable<void> limit_accidents() {
+  auto recipe = local().limits(process_limits().memory(256 << 20).cpu_time(10s).file_size(1 << 30).open_files(99));
+  co_await with(recipe, [](auto& env) -> awaitable<void> {
+    command_result result = co_await env.run_command("ulimit -n");
+    std::cout << result.out_text() << result.isolation().of(isolation_kind::open_files) << "\n";
+  });
+}
+
 awaitable<void> limit_time() {
   co_await with(sandbox() | timeout(30s), [](auto& env) -> awaitable<void> {
     command_result result = co_await env.run_command(shell("echo begin; sleep 1000").timeout(200ms));
@@ -385,6 +393,10 @@ TEST(Guide, limits_memory) {
   const std::string text = printed(limit_memory());
   EXPECT_TRUE(text.starts_with("ok: 0, kind: ")) << text;
   EXPECT_EQ(text.find("limit: none"), std::string::npos) << text;
+}
+
+TEST(Guide, limits_accidents_of_local_commands) {
+  EXPECT_EQ(printed(limit_accidents()), "99\n99 per process (RLIMIT_NOFILE)\n");
 }
 
 TEST(Guide, limits_time_and_keeps_the_output_until_then) {

@@ -4,6 +4,7 @@
 
 #include <cofferdam/backends/host_environment.hpp>
 #include <cofferdam/backends/local_policies.hpp>
+#include <cofferdam/backends/process_limits.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/warden/tracing_policy.hpp>
 
@@ -101,6 +102,12 @@ class basic_local {
   basic_local& kill_grace(std::chrono::milliseconds time);
   /// Sets how long a background child may continue to write after the command has ended. Default: 100 ms; zero or more.
   basic_local& output_grace(std::chrono::milliseconds time);
+  /// Sets limits of what commands may use. Default: none. They are limits for errors and accidents, and no wall: a
+  /// command has the rights of this program's user. `isolation()` of a result has the mechanism of each limit, and a
+  /// command that a limit has ended has the kind of the limit, as in `jail`. Limits need a warden: `open()` fails if it
+  /// cannot start one. `open()` throws error{exec_errc::unsupported} for a limit of processes if this program may not
+  /// make control groups, because the kernel would count all processes of the user, and with `warden_policy::never`.
+  basic_local& limits(process_limits most);
   /// Sets the treatment of a command that seems to name files outside the workspace, in a shell line or in the
   /// arguments of a program. Default: `path_policy::advise`. It is a guess about text, to help a model, and no
   /// protection.
@@ -121,6 +128,7 @@ class basic_local {
   /// Switches off the warning about missing isolation.
   basic_local& without_warning();
 
+  /// \throws error{exec_errc::unsupported} if one of the `limits` cannot hold.
   /// \throws error{exec_errc::provider_failed} if a folder cannot be made, if there is no shell, or if the program
   ///     ignores SIGCHLD (the status of commands would then be lost).
   awaitable<local_environment> open() const;

@@ -298,7 +298,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   /// Sets the isolation that the warden provides, unless the backend has described the isolation itself.
   void describe_isolation() {
-    isolation_report isolation;
+    isolation_report isolation = settings_.added_isolation;
     const std::uint32_t guards = guard_flags();
     std::string held = "process group";
     if (hello_->can(wire::capability_adopts)) {

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/process_limits.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
@@ -28,9 +29,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// The limits of a jail.
+/// The limits of a jail, or of `local`.
 class jail_limits {
  public:
+  jail_limits() = default;
+  /// Makes the limits of `local`. Its commands share the counters of the kernel with all processes of this program's
+  /// user, so the number of processes is limited by a control group only. Nothing is limited by default.
+  explicit jail_limits(const process_limits& limits)
+      : of_jail(false),
+        memory(limits.memory()),
+        processes(limits.processes()),
+        file_size(limits.file_size()),
+        open_files(limits.open_files()) {
+    if (limits.cpu_time()) cpu_seconds = static_cast<std::uint64_t>(limits.cpu_time()->count());
+  }
+
+  bool of_jail = true;
   std::optional<std::uint64_t> memory;  ///< bytes
   bool uses_control_groups = true;
   bool requires_total_memory = false;  ///< open() fails if `memory` cannot be limited in total
@@ -71,20 +85,41 @@ class jail_limits {
     if (cpu_seconds) set(RLIMIT_CPU, *cpu_seconds, *cpu_seconds + 1);  // SIGXCPU, and SIGKILL a second later
     // With a group, the group's own limit is reached first, because the kernel counts refusals only there.
     const std::uint32_t room = group != nullptr && group->limits_processes() ? 8 : 0;
-    set(RLIMIT_NPROC, max_processes() + room, max_processes() + room);
+    if (of_jail) set(RLIMIT_NPROC, max_processes() + room, max_processes() + room);
     if (file_size) set(RLIMIT_FSIZE, *file_size, *file_size);
     // Descriptors that wait in Unix sockets count for the user, and a process may add some while they are fewer than
     // its own limit. So the limit of commands is lower than the warden's, which passes descriptors too.
-    set(RLIMIT_NOFILE, open_files.value_or(usual_open_files), open_files.value_or(default_open_files));
+    if (of_jail || open_files)
+      set(RLIMIT_NOFILE, open_files.value_or(usual_open_files), open_files.value_or(default_open_files));
     return limits;
+  }
+
+  /// Describes the limits of memory, processor time, files and open files. Without a limit, adds nothing.
+  void describe(isolation_report& report, const control_group* group) const {
+    const auto bytes_of = [](std::uint64_t most) { return std::to_string(most) + " bytes"; };
+    if (memory)
+      report.set(isolation_kind::memory,
+                 bytes_of(*memory) + (group != nullptr && group->limits_memory()
+                                          ? std::string(" in all (") + group->memory_mechanism() + ")"
+                                          : std::string(" per process (RLIMIT_AS), no total")));
+    if (cpu_seconds)
+      report.set(isolation_kind::processor_time,
+                 std::to_string(*cpu_seconds) + " s per process (RLIMIT_CPU), no total");
+    if (file_size) report.set(isolation_kind::disk, bytes_of(*file_size) + " per file (RLIMIT_FSIZE)");
+    if (open_files)
+      report.set(isolation_kind::open_files, std::to_string(*open_files) + " per process (RLIMIT_NOFILE)");
+    if (group != nullptr && group->limits_processes())
+      report.set(isolation_kind::process_count,
+                 std::to_string(max_processes()) + " in all, with the warden's (control group, pids.max)");
   }
 };
 
 /// Makes the control group of a jail, if memory, processes or CPUs are limited and this machine allows it; otherwise
 /// null.
+/// \param obstacle  receives the reason why something could not be limited; unchanged otherwise.
 /// \throws error{exec_errc::provider_failed} if a required total memory limit, or the limit of CPUs, cannot be set;
 ///     error{exec_errc::invalid_argument} for options that contradict each other.
-inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
+inline std::shared_ptr<control_group> group_for(const jail_limits& limits, std::string& obstacle) {
   if (limits.requires_total_memory && !limits.memory)
     throw error(exec_errc::invalid_argument, "jail: require_total_memory() needs a limit: memory(BYTES)");
   if (limits.requires_total_memory && !limits.uses_control_groups)
@@ -93,12 +128,11 @@ inline std::shared_ptr<control_group> group_for(const jail_limits& limits) {
   if (limits.cpus && !limits.uses_control_groups)
     throw error(exec_errc::invalid_argument, "jail: cpus() and control_groups(false) exclude each other");
   if (!limits.uses_control_groups || (!limits.memory && !limits.processes && !limits.cpus)) return nullptr;
-  // bubblewrap itself waits outside of the jail, as one more process of the group.
   control_group_limits in_total;
   in_total.memory = limits.memory;
-  in_total.processes = limits.max_processes() + 1;
+  // bubblewrap itself waits outside of the jail, as one more process of the group.
+  if (limits.of_jail || limits.processes) in_total.processes = limits.max_processes() + (limits.of_jail ? 1 : 0);
   in_total.cpus = limits.cpus;
-  std::string obstacle;
   std::optional<control_group> group = control_group::make(in_total, obstacle);
   if (!group && (limits.memory || limits.cpus)) {  // perhaps only the limit of processes is impossible
     in_total.processes.reset();
@@ -128,7 +162,10 @@ class jail_limit_watch {
  public:
   /// \param group  the control group of the jail, or null.
   jail_limit_watch(jail_limits limits, std::shared_ptr<const control_group> group)
-      : limits_(std::move(limits)), group_(std::move(group)), refused_(refused_processes()) {}
+      : limits_(std::move(limits)),
+        group_(std::move(group)),
+        refused_(refused_processes()),
+        killed_(group_ ? group_->memory_kills() : 0) {}
 
   /// Adds the folders of the jail that are kept in memory. Before this call, `disk_full` is not found.
   /// \param inside          a process of the jail, by the host's number.
@@ -151,9 +188,9 @@ class jail_limit_watch {
   error explain_loss(const error& reason) const {
     if (!group_ || group_->memory_kills() == 0) return reason;
     return error(exec_errc::provider_lost,
-                 std::string("jail: ") + reason.what() +
-                     "; the kernel has killed processes of the jail because its memory limit was reached; process less "
-                     "data at a time, or raise the limit by memory()",
+                 std::string(limits_.of_jail ? "jail: " : "local: ") + reason.what() +
+                     "; the kernel has killed processes of the environment because its memory limit was reached; "
+                     "process less data at a time, or raise the limit by memory()",
                  make_error_code(std::errc::not_enough_memory));
   }
 
@@ -162,7 +199,17 @@ class jail_limit_watch {
     const std::uint64_t refused = refused_processes();
     const bool was_refused = refused > refused_;
     refused_ = refused;
+    const std::uint64_t killed = group_ ? group_->memory_kills() : 0;
+    const bool was_killed = killed > killed_;
+    killed_ = killed;
     if (result.ok()) return;
+    if (was_killed && !limits_.of_jail) {  // the warden of a jail sees and reports this by itself
+      result.kind(error_kind::out_of_memory);
+      result.reason("The command failed, and the kernel killed a process because the environment had used its " +
+                    std::to_string(*limits_.memory) + " bytes of memory");
+      result.advice("Process less data at a time, or raise the memory limit.");
+      return;
+    }
     if (limits_.file_size && result.term_signal() == SIGXFSZ) {
       result.kind(error_kind::file_too_large);
       result.reason("The command was ended because it made a file larger than " + max_file() + " (RLIMIT_FSIZE)");
@@ -219,7 +266,8 @@ class jail_limit_watch {
   jail_limits limits_;
   std::shared_ptr<const control_group> group_;
   std::vector<std::pair<std::string, unique_fd>> folders_;
-  std::uint64_t refused_;
+  std::uint64_t refused_;  // processes, until the last result
+  std::uint64_t killed_;   // because of the memory limit, until the last result
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

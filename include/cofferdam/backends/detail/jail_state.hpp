@@ -132,31 +132,19 @@ inline isolation_report describe_jail(const jail_settings& settings, const contr
   report.set(isolation_kind::signals,
              has_scope ? "process namespace; Landlock: only what the command started" : "process namespace");
   report.set(isolation_kind::system_calls, "seccomp: a deny list; no capabilities, no new privileges");
-  std::string memory;
-  if (limits.memory)
-    memory = bytes_of(*limits.memory) + (group != nullptr && group->limits_memory()
-                                             ? std::string(" in all (") + group->memory_mechanism() + "); "
-                                             : std::string(" per process (RLIMIT_AS), no total; "));
-  memory += "/tmp and /dev/shm: " + bytes_of(limits.max_temporary_size()) + " each (tmpfs)";
-  report.set(isolation_kind::memory, std::move(memory));
-  report.set(isolation_kind::process_count,
-             std::to_string(limits.max_processes()) + " in all, with the warden's (" +
-                 (group != nullptr && group->limits_processes() ? "control group, pids.max)"
-                                                                : "RLIMIT_NPROC in a user namespace)"));
   report.set(isolation_kind::secrets, "process and user namespace: not visible");
-  std::string processor;
-  if (limits.cpu_seconds) processor = std::to_string(*limits.cpu_seconds) + " s per process (RLIMIT_CPU), no total";
+  limits.describe(report, group);
+  const auto add = [&report](isolation_kind which, const std::string& words) {
+    const std::string_view before = report.of(which);
+    report.set(which, before == "none" ? words : std::string(before) + "; " + words);
+  };
+  add(isolation_kind::memory, "/tmp and /dev/shm: " + bytes_of(limits.max_temporary_size()) + " each (tmpfs)");
+  if (group == nullptr || !group->limits_processes())
+    add(isolation_kind::process_count,
+        std::to_string(limits.max_processes()) + " in all, with the warden's (RLIMIT_NPROC in a user namespace)");
   if (limits.cpus && group != nullptr)
-    processor +=
-        (processor.empty() ? "" : "; ") + number_text(*limits.cpus) + " CPUs in all (" + group->cpu_mechanism() + ")";
-  report.set(isolation_kind::processor_time, std::move(processor));
-  std::string disk;
-  if (limits.file_size) disk = bytes_of(*limits.file_size) + " per file (RLIMIT_FSIZE)";
-  if (limits.workspace_size)
-    disk += (disk.empty() ? "" : "; ") + std::string("workspace: ") + bytes_of(*limits.workspace_size) + " (tmpfs)";
-  report.set(isolation_kind::disk, std::move(disk));
-  if (limits.open_files)
-    report.set(isolation_kind::open_files, std::to_string(*limits.open_files) + " per process (RLIMIT_NOFILE)");
+    add(isolation_kind::processor_time, number_text(*limits.cpus) + " CPUs in all (" + group->cpu_mechanism() + ")");
+  if (limits.workspace_size) add(isolation_kind::disk, "workspace: " + bytes_of(*limits.workspace_size) + " (tmpfs)");
   return report;
 }
 
@@ -188,7 +176,8 @@ class basic_jail_place {
       const bool is_in_memory = settings->limits.workspace_size.has_value();
       auto protection = std::make_shared<workspace_protection>(
           is_in_memory ? std::filesystem::path() : folders->workspace(), settings->protected_names);
-      std::shared_ptr<control_group> group = group_for(settings->limits);
+      std::string obstacle;
+      std::shared_ptr<control_group> group = group_for(settings->limits, obstacle);
       jail_plan plan(*settings, folders->workspace(), user, shell, protection->paths(), group.get());
       jail_start start(std::move(program), std::move(plan), user, group);
       basic_jail_place place(settings, start.plan().visible(), std::move(protection), std::move(group));

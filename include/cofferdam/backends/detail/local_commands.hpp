@@ -173,12 +173,12 @@ class basic_local_commands {
   /// \param program  the path of a warden to use instead of the built-in one; empty: the built-in one.
   static awaitable<basic_local_commands> open(asio::any_io_executor executor, warden_settings settings,
                                               warden_policy policy, std::filesystem::path program,
-                                              std::filesystem::path folder) {
+                                              std::filesystem::path folder, std::vector<int> control_groups) {
     std::string why;
     if (policy != warden_policy::never) {
       std::exception_ptr failure;
       try {
-        const auto starts = [&]() -> awaitable<started_warden> { co_return start(program, folder); };
+        const auto starts = [&]() -> awaitable<started_warden> { co_return start(program, folder, control_groups); };
         basic_local_commands commands = co_await open_warden(executor, settings, starts, mark_in(folder));
         co_return commands;
       } catch (...) {
@@ -364,10 +364,12 @@ class basic_local_commands {
     }
   }
 
-  static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder) {
-    if (program.empty()) return start_warden(native_warden_image().program(), folder);
+  static started_warden start(const std::filesystem::path& program, const std::filesystem::path& folder,
+                              const std::vector<int>& control_groups) {
+    if (program.empty()) return start_warden(native_warden_image().program(), folder, control_groups);
     const bytes content = file_reader::open_host(program.string()).read_rest(max_program);
-    return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder);
+    return start_warden({reinterpret_cast<const unsigned char*>(content.data()), content.size()}, folder,
+                        control_groups);
   }
 
   static constexpr std::size_t max_program = 16 * 1024 * 1024;

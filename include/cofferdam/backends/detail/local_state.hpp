@@ -4,9 +4,11 @@
 
 #include <cofferdam/backends/detail/host_folders.hpp>
 #include <cofferdam/backends/detail/host_state.hpp>
+#include <cofferdam/backends/detail/jail_limits.hpp>
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/backends/detail/local_shell.hpp>
 #include <cofferdam/backends/local_policies.hpp>
+#include <cofferdam/backends/process_limits.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -14,10 +16,12 @@
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
+#include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/os/workspace_files.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -42,6 +46,7 @@ class local_settings {
   std::filesystem::path workspace;
   std::string shell;
   command_settings commands;
+  process_limits limits;
   warden_policy policy = warden_policy::automatic;
   std::filesystem::path warden;
   tracing_policy tracing = tracing_policy::contained;
@@ -69,14 +74,19 @@ class basic_local_place {
     wanted.commands = settings->commands;
     wanted.landlock = settings->landlock;
     wanted.tracing = settings->tracing;
+    const std::shared_ptr<control_group> group = limit(wanted, *settings);
     auto folders = std::make_shared<host_folders>("local", settings->temporary_base, settings->workspace);
     wanted.root = folders->workspace().native();  // for watches; this program does all other file operations itself
     try {
-      local_commands commands = co_await local_commands::open(executor, std::move(wanted), settings->policy,
-                                                              settings->warden, folders->folder());
+      // Without a warden, limits would not hold.
+      const warden_policy policy = settings->limits.empty() ? settings->policy : warden_policy::require;
+      std::vector<int> groups;
+      if (group) groups = group->members();
+      local_commands commands = co_await local_commands::open(executor, std::move(wanted), policy, settings->warden,
+                                                              folders->folder(), std::move(groups));
       folders->files().watch_by(commands.files());
-      co_return std::make_shared<host_state<basic_local_place>>(executor, basic_local_place(settings->paths), folders,
-                                                                std::move(commands), std::move(shell));
+      co_return std::make_shared<host_state<basic_local_place>>(executor, basic_local_place(settings->paths, group),
+                                                                folders, std::move(commands), std::move(shell));
     } catch (...) {
       folders.reset();
       reaper::instance().sweep();  // nothing has run: the folder is removed at once
@@ -84,7 +94,8 @@ class basic_local_place {
     }
   }
 
-  explicit basic_local_place(path_policy paths) : paths_(paths) {}
+  basic_local_place(path_policy paths, std::shared_ptr<control_group> group)
+      : paths_(paths), group_(std::move(group)) {}
 
   std::vector<std::string> variables(const host_folders& folders, const std::string& shell) const {
     return {"PATH=" + std::string(default_path),
@@ -109,7 +120,7 @@ class basic_local_place {
     co_return;
   }
 
-  bool closed() const { return true; }
+  bool closed() const { return !group_ || group_->remove(); }
   static bool can_be_lost() { return false; }
   static std::optional<error> lost() { return std::nullopt; }
 
@@ -128,6 +139,29 @@ class basic_local_place {
   }
 
  private:
+  /// Sets the limits of commands, and makes a control group if that is needed and possible; otherwise returns null.
+  /// \throws error{exec_errc::unsupported} if a limit cannot hold.
+  static std::shared_ptr<control_group> limit(warden_settings& wanted, const local_settings& settings) {
+    if (settings.limits.empty()) return nullptr;
+    if (settings.policy == warden_policy::never)
+      throw error(exec_errc::unsupported,
+                  "local: limits() need a warden, and warden(warden_policy::never) excludes it");
+    const jail_limits limits(settings.limits);
+    std::string obstacle;
+    std::shared_ptr<control_group> group = group_for(limits, obstacle);
+    if (limits.processes && (!group || !group->limits_processes()))
+      throw error(exec_errc::unsupported,
+                  "local: limits().processes() needs a control group: " + obstacle +
+                      "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
+                      "Delegate=yes PROGRAM), use jail(), which can do without, or leave out the limit");
+    wanted.limits = limits.for_each_process(group.get());
+    limits.describe(wanted.added_isolation, group.get());
+    const auto watch = std::make_shared<jail_limit_watch>(limits, group);
+    wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
+    wanted.explain_loss = [watch](const error& reason) { return watch->explain_loss(reason); };
+    return group;
+  }
+
   /// Returns how many folders beneath the workspace a command starts; 0 if it starts elsewhere.
   static std::size_t depth_of(const std::string& root, std::string_view directory) {
     if (directory.starts_with('/')) {
@@ -140,6 +174,7 @@ class basic_local_place {
   }
 
   path_policy paths_;
+  std::shared_ptr<control_group> group_;  // null if nothing is limited in total
 };
 
 using local_place = basic_local_place<void>;

@@ -79,6 +79,11 @@ basic_local<Unused>& basic_local<Unused>::output_grace(std::chrono::milliseconds
 }
 
 template <class Unused>
+basic_local<Unused>& basic_local<Unused>::limits(process_limits most) {
+  return with([&](detail::local_settings& all) { all.limits = most; });
+}
+
+template <class Unused>
 basic_local<Unused>& basic_local<Unused>::paths(path_policy policy) {
   return with([&](detail::local_settings& all) { all.paths = policy; });
 }

@@ -89,12 +89,14 @@ inline unique_fd program_in_file(std::span<const unsigned char> program, const s
 }
 
 /// Executes the program in an open file as a warden.
-inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing) {
+inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, const unique_fd& nothing,
+                            const std::vector<int>& control_groups) {
   spawn_request request;
   request.program = program.get();
   request.words = {"cofferdam-warden", "3"};
   request.input = request.output = request.error = nothing.get();
   request.control = socket.get();
+  request.control_groups = control_groups;
   return spawn(request);
 }
 
@@ -102,9 +104,11 @@ inline spawned spawn_warden(const unique_fd& program, const unique_fd& socket, c
 /// starts the warden from a file in `folder`, whose name is removed at once.
 /// \param program  an ELF file for this machine; see `native_warden_image`.
 /// \param folder   an existing directory to which only this user can write.
+/// \param control_groups  see `spawn_request::control_groups`.
 /// \throws error{exec_errc::provider_failed} if neither file can be executed, or if the system has no free descriptor
 ///     or process.
-inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder) {
+inline started_warden start_warden(std::span<const unsigned char> program, const std::filesystem::path& folder,
+                                   const std::vector<int>& control_groups = {}) {
   if (program.empty())
     throw error(exec_errc::provider_failed,
                 "the warden cannot be started: no warden exists for this machine's architecture");
@@ -121,7 +125,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
   unique_fd file = detail::program_in_memory(program);
   int number = errno;
   if (file) {
-    spawned result = detail::spawn_warden(file, theirs, nothing);
+    spawned result = detail::spawn_warden(file, theirs, nothing, control_groups);
     if (result.ok()) {
       started.pidfd = std::move(result.pidfd());
       started.pid = result.pid();
@@ -136,7 +140,7 @@ inline started_warden start_warden(std::span<const unsigned char> program, const
     throw detail::cannot_start(
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
         errno);
-  spawned result = detail::spawn_warden(file, theirs, nothing);
+  spawned result = detail::spawn_warden(file, theirs, nothing, control_groups);
   if (!result.ok())
     throw detail::cannot_start(
         "neither from memory (" + std::generic_category().message(number) + ") nor from a file in " + folder.string(),
