@@ -10,7 +10,7 @@ using namespace cofferdam;
 
 awaitable<void> look_around() {
   docker::container_options limits;
-  limits.memory(256 << 20).cpus(0.5).pids(32);
+  limits.memory(256 << 20).cpus(0.5).pids(32).shm_size(16 << 20);
   docker::provider containers = docker::from_image("python:3.12-slim").options(limits);
   try {
     co_await with(containers, [](auto& env) -> awaitable<void> {

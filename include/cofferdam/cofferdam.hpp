@@ -9,6 +9,7 @@
 #include <cofferdam/backends/docker/build_request.hpp>
 #include <cofferdam/backends/docker/container_options.hpp>
 #include <cofferdam/backends/docker/daemon_choice.hpp>
+#include <cofferdam/backends/docker/gpu_choice.hpp>
 #include <cofferdam/backends/docker/progress_event.hpp>
 #include <cofferdam/backends/e2b.hpp>
 #include <cofferdam/backends/e2b/account_options.hpp>

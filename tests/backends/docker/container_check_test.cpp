@@ -75,6 +75,13 @@ TEST(ContainerCheck, whatever_is_missing_or_weaker_is_seen) {
       {"Memory", [](auto&, auto& host, auto&) { host["Memory"] = 0; }},
       {"MemorySwap", [](auto&, auto& host, auto&) { host["MemorySwap"] = std::int64_t{1} << 40; }},
       {"PidsLimit", [](auto&, auto& host, auto&) { host["PidsLimit"] = nullptr; }},
+      {"ShmSize", [](auto&, auto& host, auto&) { host["ShmSize"] = 0; }},
+      {"Dns", [](auto&, auto& host, auto&) { host["Dns"] = json::parse(R"(["8.8.8.8"])"); }},
+      {"ExtraHosts", [](auto&, auto& host, auto&) { host["ExtraHosts"] = json::parse(R"(["db:10.0.0.7"])"); }},
+      {"DeviceRequests",
+       [](auto&, auto& host, auto&) {
+         host["DeviceRequests"] = json::parse(R"([{"Driver":"","Count":-1,"Capabilities":[["gpu"]]}])");
+       }},
       {"NanoCpus", [](auto&, auto& host, auto&) { host.erase("NanoCpus"); }},
       {"Ulimits", [](auto&, auto& host, auto&) { host["Ulimits"] = json::array(); }},
       {"NetworkMode", [](auto&, auto& host, auto&) { host["NetworkMode"] = "default"; }},
@@ -193,7 +200,7 @@ TEST(ContainerCheck, what_docker_20_10_answered_is_understood) {
       "Tmpfs":{"/tmp":"rw,nosuid,nodev,exec,size=268435456,mode=1777",
                "/workspace":"rw,nosuid,nodev,exec,size=268435456,mode=0755,uid=1000,gid=1000"},
       "UTSMode":"","UsernsMode":"","Runtime":"runc","Memory":1073741824,"NanoCpus":2000000000,"Devices":null,
-      "DeviceRequests":null,"MemorySwap":1073741824,"PidsLimit":256,"Ulimits":[{"Name":"core","Hard":0,"Soft":0}],
+      "DeviceRequests":null,"ShmSize":67108864,"MemorySwap":1073741824,"PidsLimit":256,"Ulimits":[{"Name":"core","Hard":0,"Soft":0}],
       "Binds":null},
     "Config":{"User":"0:0","Tty":false,"Entrypoint":["/bin/sh","-c","cat"],"Cmd":[],
       "Labels":{"cofferdam.deadline":"","cofferdam.host":"","cofferdam.owner":""}},
@@ -219,6 +226,34 @@ TEST(ContainerCheck, podmans_list_of_dropped_capabilities_counts_as_all) {
   EXPECT_FALSE(check_container(asked(), answer, engine_kind::docker).missing().empty());
   answer["HostConfig"].as_object()["CapDrop"].as_array().pop_back();
   EXPECT_FALSE(check_container(asked(), answer, engine_kind::podman).missing().empty());
+}
+
+TEST(ContainerCheck, requested_gpus_and_names_must_be_there_and_no_others) {
+  container_options options =
+      container_options().network("bridge").gpus("2").dns("1.1.1.1").extra_host("db", "10.0.0.7");
+  const create_request container_request("sha256:12", "cofferdam-1", {"/.cofferdam/warden"}, options);
+  const json::object wanted = container_request.body(fake_host().view());
+  const auto missing_after = [&](auto&& change) {
+    json::object answer = inspected_as_asked(wanted);
+    change(answer["HostConfig"].as_object());
+    const container_check check = check_container(wanted, answer);
+    return check.missing().empty() ? std::string() : check.missing().front();
+  };
+  EXPECT_EQ(missing_after([](json::object&) {}), "");
+  // The daemon reports an empty list of devices as null.
+  EXPECT_EQ(missing_after([](json::object& host) {
+              host["DeviceRequests"].as_array().front().as_object()["DeviceIDs"] = nullptr;
+            }),
+            "");
+  const std::string others = "its GPUs are not the requested ones";
+  EXPECT_EQ(missing_after([](json::object& host) { host["DeviceRequests"] = nullptr; }), others);
+  EXPECT_EQ(
+      missing_after([](json::object& host) { host["DeviceRequests"].as_array().front().as_object()["Count"] = -1; }),
+      others);
+  EXPECT_EQ(missing_after([](json::object& host) { host["Dns"] = json::array(); }),
+            "its name servers are not the requested ones");
+  EXPECT_EQ(missing_after([](json::object& host) { host["ExtraHosts"] = nullptr; }),
+            "its additional host names are not the requested ones");
 }
 
 }  // namespace

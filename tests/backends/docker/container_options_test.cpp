@@ -69,6 +69,39 @@ TEST(ContainerOptions, limits_are_within_what_the_daemon_takes) {
   refuses([] { tmpfs_mount("/t", 0); });
 }
 
+TEST(ContainerOptions, name_servers_and_hosts_have_addresses) {
+  EXPECT_EQ(container_options().dns("1.1.1.1").dns("fd00::53").dns(),
+            (std::vector<std::string>{"1.1.1.1", "fd00::53"}));
+  for (const std::string_view address :
+       {""sv, "dns"sv, "1.1.1"sv, "1.1.1.1:53"sv, "fe80::1%eth0"sv, "1.1.1.1 "sv, "1.1.1.1\0"sv})
+    refuses([&] { container_options().dns(address); });
+  EXPECT_EQ(container_options().extra_host("db", "10.0.0.7").extra_host("a-b.c_d", "::1").extra_hosts(),
+            (std::vector<std::string>{"db:10.0.0.7", "a-b.c_d:::1"}));
+  EXPECT_EQ(container_options().extra_host("h", "host-gateway").extra_hosts().front(), "h:host-gateway");
+  for (const std::string_view name : {""sv, "a b"sv, "a:b"sv, "a\n"sv, "\xc3\xa4"sv})
+    refuses([&] { container_options().extra_host(name, "10.0.0.7"); });
+  refuses([] { container_options().extra_host("db", "other-host"); });
+}
+
+TEST(ContainerOptions, gpus_are_all_or_counted_or_named) {
+  EXPECT_EQ(container_options().gpus("all").gpus()->count(), gpu_choice::every);
+  EXPECT_EQ(container_options().gpus("2").gpus()->count(), 2);
+  const gpu_choice named("device=0,GPU-3faa8c21");
+  EXPECT_EQ(named.count(), 0);
+  EXPECT_EQ(named.devices(), (std::vector<std::string>{"0", "GPU-3faa8c21"}));
+  for (const std::string_view text :
+       {""sv, "0"sv, "-1"sv, "1025"sv, "2 "sv, "some"sv, "device="sv, "device=0,"sv, "device=0,,1"sv, "device=a b"sv})
+    refuses([&] { container_options().gpus(text); });
+  EXPECT_FALSE(container_options().gpus());
+}
+
+TEST(ContainerOptions, shared_memory_has_a_size) {
+  EXPECT_EQ(container_options().shm_size(), 64U << 20);
+  EXPECT_EQ(container_options().memory(64 << 20).shm_size(), 8U << 20);
+  EXPECT_EQ(container_options().shm_size(1 << 30).shm_size(), 1U << 30);
+  refuses([] { container_options().shm_size(4095); });
+}
+
 TEST(ContainerOptions, a_network_is_never_the_hosts_or_another_containers) {
   EXPECT_EQ(container_options().network("bridge").network(), "bridge");
   EXPECT_EQ(container_options().network("my_net-1.x").network(), "my_net-1.x");

@@ -91,6 +91,27 @@ TEST(CreateRequest, every_option_arrives) {
   EXPECT_EQ(container_request.query(), "name=cofferdam-1&platform=linux%2Farm64");
 }
 
+TEST(CreateRequest, devices_shared_memory_and_names_arrive_as_the_engine_wants_them) {
+  container_options options;
+  options.network("bridge").dns("1.1.1.1").extra_host("db", "10.0.0.7").shm_size(256 << 20).gpus("all");
+  const json::value host = host_of(request(options));
+  EXPECT_EQ(host.at("Dns"), json::parse(R"(["1.1.1.1"])"));
+  EXPECT_EQ(host.at("ExtraHosts"), json::parse(R"(["db:10.0.0.7"])"));
+  EXPECT_EQ(host.at("ShmSize"), 256 << 20);
+  EXPECT_EQ(host.at("DeviceRequests"),
+            json::parse(R"([{"Driver":"","Count":-1,"DeviceIDs":[],"Capabilities":[["gpu"]],"Options":{}}])"));
+  const json::value named = host_of(request(container_options().gpus("device=0,1")));
+  EXPECT_EQ(named.at("DeviceRequests"),
+            json::parse(R"([{"Driver":"","Count":0,"DeviceIDs":["0","1"],"Capabilities":[["gpu"]],"Options":{}}])"));
+}
+
+TEST(CreateRequest, options_that_contradict_each_other_are_refused) {
+  EXPECT_EQ(cofferdam_test::sentence_of([] { body_of(request(container_options().dns("1.1.1.1"))); }),
+            "docker: dns has no effect without a network: add network(\"bridge\"), or leave out dns");
+  container_options twice = container_options().shm_size(1 << 20).tmpfs(tmpfs_mount("/dev/shm", 4096));
+  EXPECT_EQ(code_of([&] { body_of(request(twice)); }), exec_errc::invalid_argument);
+}
+
 TEST(CreateRequest, a_user_that_is_root_becomes_an_ordinary_one_unless_asked_for) {
   for (const char* const root : {"", "0", "root", "root:staff", "0:1000", "00", "+0", "-0", ":1000"})
     EXPECT_EQ(guest_user_of(root), "1000:1000") << root;

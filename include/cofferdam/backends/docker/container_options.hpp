@@ -5,11 +5,14 @@
 #include <cofferdam/backends/docker/detail/host_power.hpp>
 #include <cofferdam/backends/docker/detail/host_view.hpp>
 #include <cofferdam/backends/docker/detail/owner.hpp>
+#include <cofferdam/backends/docker/gpu_choice.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
+
+#include <asio/ip/address.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -63,6 +67,15 @@ inline std::string quoted(std::string_view text) { return "\"" + one_line(text, 
 inline void require_text(std::string_view text, const std::string& what) {
   if (text.find('\0') != std::string_view::npos) throw bad_option(what + " contains a NUL byte");
   if (!cofferdam::detail::is_valid_utf8(text)) throw bad_option(what + " is not UTF-8; the daemon would alter it");
+}
+
+// Throws unless the text is an IP address without a zone.
+inline void require_address(std::string_view text, const std::string& what) {
+  require_text(text, what);
+  std::error_code failure;
+  asio::ip::make_address(std::string(text), failure);
+  if (failure || text.find('%') != std::string_view::npos)
+    throw bad_option(what + ": " + quoted(text) + " is not an IP address, such as 10.0.0.1 or fd00::1");
 }
 
 // Returns true if the text is a valid name of a volume, network, runtime or container.
@@ -297,6 +310,46 @@ class container_options {
     return *this;
   }
 
+  /// Adds a name server, which replaces those of the daemon's machine. Needs a `network`.
+  /// \param address  an IP address, such as `1.1.1.1`.
+  container_options& dns(std::string_view address) {
+    detail::require_address(address, "dns");
+    dns_.emplace_back(address);
+    return *this;
+  }
+
+  /// Adds a host name to the container's /etc/hosts.
+  /// \param name     letters, digits, '.', '-' and '_', at most 253 bytes.
+  /// \param address  an IP address, or `host-gateway`: the daemon's machine as the container's network reaches it.
+  container_options& extra_host(std::string_view name, std::string_view address) {
+    const auto is_plain = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+             c == '_';
+    };
+    if (name.empty() || name.size() > 253 || !std::all_of(name.begin(), name.end(), is_plain))
+      throw detail::bad_option("extra_host " + detail::quoted(name) +
+                               ": a host name has letters, digits, '.', '-' and '_', at most 253 of them");
+    if (address != "host-gateway") detail::require_address(address, "extra_host " + detail::quoted(name));
+    extra_hosts_.push_back(std::string(name) + ":" + std::string(address));
+    return *this;
+  }
+
+  /// Gives the container GPUs of the daemon's machine. Needs the vendor's container toolkit there; otherwise `open()`
+  /// throws error{exec_errc::unsupported}. Commands then reach the kernel's GPU driver, which is outside of the walls.
+  /// \param which  `all`, a number such as `2`, or `device=0,2`, as for `docker run --gpus`.
+  container_options& gpus(std::string_view which) {
+    gpus_.emplace(which);
+    return *this;
+  }
+
+  /// Sets the maximum size of /dev/shm, the shared memory of processes, which counts against the limit `memory()`.
+  /// \param bytes  at least 4096. Default: 64 MiB, but at most an eighth of `memory()`.
+  container_options& shm_size(std::uint64_t bytes) {
+    if (bytes < 4096 || bytes > max_bytes) throw detail::bad_option("shm_size must be at least 4096 bytes");
+    shm_size_ = bytes;
+    return *this;
+  }
+
   /// Makes the image's files writable, within their permissions. The workspace is then on the container's disk.
   /// Default: the image is read-only, and the workspace and /tmp are in memory, unless a tmpfs or a mount is at their
   /// path.
@@ -409,6 +462,15 @@ class container_options {
   double cpus() const noexcept { return cpus_; }
   std::uint64_t pids() const noexcept { return pids_; }
   const std::string& network() const noexcept { return network_; }
+  const std::vector<std::string>& dns() const noexcept { return dns_; }
+  /// Returns the host names that `extra_host` has added, as `NAME:ADDRESS`.
+  const std::vector<std::string>& extra_hosts() const noexcept { return extra_hosts_; }
+  const std::optional<gpu_choice>& gpus() const noexcept { return gpus_; }
+  /// Returns true if the size of /dev/shm was set.
+  bool has_shm_size() const noexcept { return shm_size_ != 0; }
+  std::uint64_t shm_size() const noexcept {
+    return shm_size_ != 0 ? shm_size_ : std::min<std::uint64_t>(std::uint64_t{64} << 20, memory_ / 8);
+  }
   /// Returns true if the container's root file system is read-only.
   bool has_read_only_root() const noexcept { return read_only_root_; }
   std::uint64_t workspace_size() const noexcept { return workspace_size_ != 0 ? workspace_size_ : memory_ / 2; }
@@ -474,6 +536,10 @@ class container_options {
   double cpus_ = 2;
   std::uint64_t pids_ = 256;
   std::string network_ = "none";
+  std::vector<std::string> dns_;
+  std::vector<std::string> extra_hosts_;
+  std::optional<gpu_choice> gpus_;
+  std::uint64_t shm_size_ = 0;
   bool read_only_root_ = true;
   std::uint64_t workspace_size_ = 0;
   std::vector<tmpfs_mount> tmpfs_;

@@ -126,6 +126,10 @@ inline api_verdict judge(unsigned status, std::string_view message) {
   if (holds(message, "nknown runtime") || holds(message, "unknown or invalid runtime name"))
     return {exec_errc::unsupported,
             "the daemon has no such runtime: run docker info to list its runtimes, or omit runtime()"};
+  if (holds(message, "could not select device driver"))
+    return {exec_errc::unsupported,
+            "the daemon's machine cannot give containers such devices: install the vendor's container toolkit (for "
+            "NVIDIA: nvidia-container-toolkit) and restart the daemon, or omit gpus()"};
   if (holds(message, "unable to find user") || holds(message, "no matching entries in passwd"))
     return {exec_errc::invalid_argument, "the image has no such user: use numeric ids, such as 1000:1000"};
   if (holds(message, "bind source path does not exist"))

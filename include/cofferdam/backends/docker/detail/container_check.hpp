@@ -153,6 +153,7 @@ class container_checker {
     if (expect(same_number("PidsLimit"), "the limit on processes was not set"))
       isolation_.set(isolation_kind::process_count, "limit of " + std::to_string(*number_at(host_, "PidsLimit")));
     expect(same_number("NanoCpus"), "the limit on CPUs was not set");
+    expect(same_number("ShmSize"), "the size of /dev/shm was not set");
     expect(has_no_core_files(), "core files were not switched off");
   }
 
@@ -181,6 +182,8 @@ class container_checker {
     if (same && !is_shared("NetworkMode"))
       isolation_.set(isolation_kind::network, network == "none" ? std::string("only its own loopback")
                                                                 : "the daemon's network " + std::string(network));
+    expect(same_array("Dns"), "its name servers are not the requested ones");
+    expect(same_array("ExtraHosts"), "its additional host names are not the requested ones");
     const bool pids = expect(!is_shared("PidMode"), "it shares the PID namespace of others");
     const bool ipc = expect(!is_shared("IpcMode"), "it shares the IPC namespace of others");
     expect(!is_shared("UTSMode") && !is_shared("UsernsMode"), "it shares a namespace with the host");
@@ -195,11 +198,33 @@ class container_checker {
     return found == nullptr || found->empty();
   }
 
+  // Returns true if an array of the settings is the requested one. An absent array counts as empty.
+  bool same_array(const char* key) const {
+    if (is_empty(asked_host_, key)) return is_empty(host_, key);
+    const boost::json::array* const given = array_at(host_, key);
+    return given != nullptr && *given == *array_at(asked_host_, key);
+  }
+
+  bool has_same_gpus() const {
+    const boost::json::array* const asked = array_at(asked_host_, "DeviceRequests");
+    const boost::json::array* const given = array_at(host_, "DeviceRequests");
+    if (is_empty(asked_host_, "DeviceRequests")) return is_empty(host_, "DeviceRequests");
+    if (given == nullptr || given->size() != asked->size() || !given->front().is_object()) return false;
+    const boost::json::object& want = asked->front().get_object();
+    const boost::json::object& have = given->front().get_object();
+    const auto same_list = [&](const char* key) {
+      return (is_empty(want, key) && is_empty(have, key)) || (!is_empty(have, key) && want.at(key) == have.at(key));
+    };
+    return number_at(have, "Count").value_or(0) == number_at(want, "Count") && same_list("DeviceIDs") &&
+           same_list("Capabilities") && text_at(have, "Driver").empty();
+  }
+
   void check_files() {
     bool fine = true;
     const bool read_only = is_true_at(asked_host_, "ReadonlyRootfs");
     fine &= expect(is_true_at(host_, "ReadonlyRootfs") == read_only, "its root is not read-only");
-    fine &= expect(is_empty(host_, "Devices") && is_empty(host_, "DeviceRequests"), "it has devices of the host");
+    fine &= expect(is_empty(host_, "Devices"), "it has devices of the host");
+    fine &= expect(has_same_gpus(), "its GPUs are not the requested ones");
     fine &= expect(is_empty(host_, "VolumesFrom"), "it has the volumes of another container");
     const boost::json::object& tmpfs = object_or_empty(asked_host_, "Tmpfs");
     const boost::json::object& given = object_or_empty(host_, "Tmpfs");
@@ -215,6 +240,7 @@ class container_checker {
     std::string words = read_only ? "the image's files, read-only" : "the image's files, as a private copy";
     for (const std::string& volume : volumes_) words += ", " + volume;
     if (binds > 0) words += ", and " + std::to_string(binds) + (binds == 1 ? " folder" : " folders") + " of the host";
+    if (!is_empty(asked_host_, "DeviceRequests")) words += ", and GPUs of the host";
     isolation_.set(isolation_kind::files, words);
   }
 

@@ -203,6 +203,7 @@ class create_request {
   /// \throws         error{exec_errc::invalid_argument} if the options contradict each other or contain a forbidden
   ///                 mount.
   boost::json::object body(const host_view& host, std::vector<std::string>* missing = nullptr) const {
+    check_combinations();
     check_mounts(host);
     boost::json::object body;
     body["Image"] = detail::json_text(image_);
@@ -236,6 +237,13 @@ class create_request {
     boost::json::array array;
     for (const std::string& text : strings) array.push_back(detail::json_text(text));
     return array;
+  }
+
+  void check_combinations() const {
+    if (!options_.dns().empty() && options_.network() == "none")
+      throw detail::bad_option("dns has no effect without a network: add network(\"bridge\"), or leave out dns");
+    if (options_.has_at("/dev/shm") && options_.has_shm_size())
+      throw detail::bad_option("shm_size and a mount at /dev/shm exclude each other: set the size of the mount");
   }
 
   void check_mounts(const host_view& host) const {
@@ -329,7 +337,10 @@ class create_request {
     // With the default sizes, /dev/shm, the workspace and /tmp together are smaller than the memory limit (at most an
     // eighth, a half and a quarter of it). Otherwise a command that fills them could use up all memory, and everything
     // in the container would be killed.
-    host["ShmSize"] = std::min<std::int64_t>(64 * 1024 * 1024, static_cast<std::int64_t>(options_.memory() / 8));
+    host["ShmSize"] = static_cast<std::int64_t>(options_.shm_size());
+    if (!options_.dns().empty()) host["Dns"] = texts(options_.dns());
+    if (!options_.extra_hosts().empty()) host["ExtraHosts"] = texts(options_.extra_hosts());
+    if (options_.gpus()) host["DeviceRequests"] = device_requests(*options_.gpus());
     if (!options_.runtime().empty()) host["Runtime"] = detail::json_text(options_.runtime());
     host["Tmpfs"] = tmpfs();
     boost::json::array mounts;
@@ -341,6 +352,21 @@ class create_request {
     if (host_link_) mounts.push_back(mount_object(*host_link_));
     host["Mounts"] = std::move(mounts);
     return host;
+  }
+
+  // Returns the request for GPUs that `docker run --gpus` sends.
+  static boost::json::array device_requests(const gpu_choice& gpus) {
+    boost::json::array capabilities;
+    capabilities.push_back(texts({"gpu"}));
+    boost::json::object request;
+    request["Driver"] = "";
+    request["Count"] = gpus.count();
+    request["DeviceIDs"] = texts(gpus.devices());
+    request["Capabilities"] = std::move(capabilities);
+    request["Options"] = boost::json::object();
+    boost::json::array requests;
+    requests.push_back(std::move(request));
+    return requests;
   }
 
   std::int64_t nano_cpus() const {
