@@ -37,8 +37,7 @@ class sandbox;
 class sandbox_settings;
 }  // namespace detail
 
-/// An open container, and the workspace in it. Models every concept that refines `code_exec_environment`, except
-/// `suspendable_environment`.
+/// An open container, and the workspace in it. Models every concept that refines `code_exec_environment`.
 ///
 /// In a container that this library has made, the first program is a warden: a small helper program of this library
 /// that starts, watches and ends the commands. If each command is a Docker exec instead (see `command_transport`), the
@@ -101,6 +100,36 @@ class environment {
   /// \param number  `background_command::number()`.
   /// \throws error{exec_errc::not_found} if no process of the command is left; error{exec_errc::environment_closed}.
   awaitable<void> end_background(std::uint32_t number);
+
+  /// Stops all processes of the container and keeps their state in memory. Commands and file operations then wait until
+  /// `resume`, and so do those that begin meanwhile. A paused container uses no processor time, and keeps its memory.
+  ///
+  /// The time limits of commands go on. A command whose limit passes in a pause is ended when the container is resumed,
+  /// with `error_kind::timeout`. Cancelling a command in a pause throws error{exec_errc::provider_lost} after the grace
+  /// period and 3 s, because the command cannot end. `close()` and the destructor remove a paused container. If this
+  /// program is killed, a paused container cannot end by itself: the next program that uses this library and the same
+  /// daemon on this machine removes it.
+  /// \throws error{exec_errc::unsupported} if `can_pause()` is false: the container is adopted, or has no warden.
+  awaitable<void> pause();
+  /// Continues the processes of the container. Does nothing if it is not paused.
+  awaitable<void> resume();
+  /// Makes an image of the container's disk, and returns its name, `cofferdam-snapshot:NUMBER`. Commands stop while the
+  /// daemon copies.
+  ///
+  ///     std::string saved = co_await env.snapshot();
+  ///     auto later = docker::from_image(saved).options(docker::container_options().writable_root());
+  ///
+  /// The image has the files of the workspace and of all other folders, except those in memory and in mounts. It has no
+  /// processes, and not the values of the variables that the options have set. It stays in the daemon until it is
+  /// removed, by `docker rmi`. Open it with the options of this container.
+  /// \throws error{exec_errc::unsupported} if `can_snapshot()` is false: the container is adopted, or its workspace is
+  ///     not on its disk. That needs `container_options::writable_root`, and no mount, tmpfs or VOLUME at the
+  ///     workspace.
+  awaitable<std::string> snapshot();
+  /// Returns true if `pause` and `resume` work.
+  bool can_pause() const noexcept;
+  /// Returns true if `snapshot` works.
+  bool can_snapshot() const noexcept;
 
   /// Returns the container's name in the daemon. This library has chosen the name, unless the container comes from
   /// `in_container`.

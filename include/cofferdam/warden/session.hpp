@@ -155,6 +155,8 @@ class basic_warden_launcher final : public command_launcher, public link_listene
 
   bool rouse() override { return settings_.rouse && settings_.rouse(); }
 
+  bool is_paused() override { return settings_.is_paused && settings_.is_paused(); }
+
   bool end_without_warden(const error& reason) override {
     if (!settings_.end_all) return false;
     settings_.end_all();

@@ -93,6 +93,9 @@ class warden_settings {
   /// A function that resumes the warden if a signal such as SIGSTOP has suspended it. Returns true if the warden was
   /// suspended. Called on the session's executor.
   std::function<bool()> rouse;
+  /// A function that returns true while the environment is paused on purpose. The warden then reports nothing, and the
+  /// time of `report_timeout` begins when the environment is resumed. Called on the session's executor. May be empty.
+  std::function<bool()> is_paused;
   /// A function that kills the warden and everything that the warden has started. Called on the session's executor.
   std::function<void()> end_all;
 };

@@ -105,6 +105,13 @@ TEST(CreateRequest, devices_shared_memory_and_names_arrive_as_the_engine_wants_t
             json::parse(R"([{"Driver":"","Count":0,"DeviceIDs":["0","1"],"Capabilities":[["gpu"]],"Options":{}}])"));
 }
 
+TEST(CreateRequest, variables_are_not_in_the_configuration_of_what_can_be_saved) {
+  const container_options options = container_options().variable("API_KEY", "secret");
+  EXPECT_EQ(body_of(request(options)).at("Env"), json::parse(R"(["API_KEY=secret"])"));
+  container_options writable = options;
+  EXPECT_EQ(body_of(request(writable.writable_root())).at("Env"), json::array());
+}
+
 TEST(CreateRequest, options_that_contradict_each_other_are_refused) {
   EXPECT_EQ(cofferdam_test::sentence_of([] { body_of(request(container_options().dns("1.1.1.1"))); }),
             "docker: dns has no effect without a network: add network(\"bridge\"), or leave out dns");

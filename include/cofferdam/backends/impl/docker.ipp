@@ -22,6 +22,7 @@
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/warden/session.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -75,6 +76,28 @@ COFFERDAM_DECL std::vector<background_command> environment::background() const {
 COFFERDAM_DECL awaitable<void> environment::end_background(std::uint32_t number) {
   return handle_.get()->home().run(
       [inside = handle_.get(), number] { return inside->session().end_background(number); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::pause() {
+  return cofferdam::detail::shielded(
+      [inside = handle_.get()] { return inside->home().run([inside] { return detail::sandbox::pause(inside); }); });
+}
+
+COFFERDAM_DECL awaitable<void> environment::resume() {
+  return cofferdam::detail::shielded(
+      [inside = handle_.get()] { return inside->home().run([inside] { return detail::sandbox::resume(inside); }); });
+}
+
+COFFERDAM_DECL awaitable<std::string> environment::snapshot() {
+  return handle_.get()->home().run([inside = handle_.get()] { return detail::sandbox::snapshot(inside); });
+}
+
+COFFERDAM_DECL bool environment::can_pause() const noexcept {
+  return handle_ && handle_.get()->home().look([this] { return handle_.get()->can_pause(); });
+}
+
+COFFERDAM_DECL bool environment::can_snapshot() const noexcept {
+  return handle_ && handle_.get()->home().look([this] { return handle_.get()->can_snapshot(); });
 }
 
 COFFERDAM_DECL const std::string& environment::container_name() const { return handle_.get()->name(); }

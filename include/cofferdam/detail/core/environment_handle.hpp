@@ -40,6 +40,8 @@ class environment_handle {
   environment_handle& operator=(environment_handle&& other) noexcept;
   ~environment_handle();
 
+  /// Returns true if there is an environment.
+  explicit operator bool() const noexcept { return static_cast<bool>(state_); }
   /// Returns the state.
   /// \throws error{exec_errc::environment_closed} if there is no state.
   const std::shared_ptr<State>& get() const;

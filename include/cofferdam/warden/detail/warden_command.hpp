@@ -42,6 +42,8 @@ class frame_sink {
   /// Resumes the warden if a signal such as SIGSTOP has suspended it.
   /// \return true if the warden was suspended.
   virtual bool rouse() { return false; }
+  /// Returns true if the backend has paused the environment, so that the warden cannot report anything.
+  virtual bool is_paused() { return false; }
   /// Ends all commands without the warden's help, and then the session, if the backend (the kind of environment)
   /// supports this.
   /// \param reason  the error for pending operations.
@@ -349,6 +351,11 @@ class basic_warden_command final : public command_transport {
     // If the event loop was blocked, the report may be waiting in the socket. The function therefore first returns to
     // the loop once, so that the socket is read.
     if (command_.over() || !is_watched_) return;
+    if (sink_->is_paused()) {
+      has_looked_ = false;
+      late_since_.reset();
+      return watch_after(std::chrono::seconds(1));
+    }
     const bool stands_still = sink_->rouse();
     stood_still_ = stands_still || stood_still_;
     if (!std::exchange(has_looked_, true)) return watch_after(rouse_time);

@@ -143,6 +143,9 @@ void warden::loop() {
       pass_time();
       continue;
     }
+    // The wait was interrupted, for example because the container was paused and has been resumed. Looks at the stream
+    // before the clock: pings that have arrived in the meantime renew the lease.
+    if (count < 0) continue;
     for (long i = 0; i < count; ++i) {
       const u32 index = static_cast<u32>(events[i].data);
       switch (static_cast<source>(events[i].data >> 32)) {

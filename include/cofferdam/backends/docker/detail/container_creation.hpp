@@ -25,6 +25,7 @@
 #include <cofferdam/backends/docker/detail/running_mounts.hpp>
 #include <cofferdam/backends/docker/detail/sandbox.hpp>
 #include <cofferdam/backends/docker/detail/sandbox_settings.hpp>
+#include <cofferdam/backends/docker/detail/snapshot_image.hpp>
 #include <cofferdam/backends/docker/detail/unlinked_daemons.hpp>
 #include <cofferdam/backends/docker/detail/warden_volume.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -32,6 +33,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
@@ -41,6 +43,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -106,6 +109,22 @@ class container_creation {
     co_await check_mounts();
     std::string shell = co_await find_shell(into_, settings_, plan_.source.id);
     into_->shell(std::move(shell));
+    if (is_workspace_on_disk()) into_->save_as(snapshot_image(plan_.source.user));
+  }
+
+  /// Returns true if an image of the container would contain the workspace.
+  bool is_workspace_on_disk() const {
+    const container_options& options = settings_->options;
+    const auto covers = [&options](const auto& entry) {
+      return cofferdam::detail::is_beneath(options.working_directory(), entry.target());
+    };
+    const auto covers_path = [&options](const std::string& target) {
+      return cofferdam::detail::is_beneath(options.working_directory(), target);
+    };
+    return !options.has_read_only_root() && std::none_of(options.mounts().begin(), options.mounts().end(), covers) &&
+           std::none_of(options.tmpfs().begin(), options.tmpfs().end(), covers) &&
+           std::none_of(plan_.volumes.begin(), plan_.volumes.end(), covers) &&
+           std::none_of(options.volumes().begin(), options.volumes().end(), covers_path);
   }
 
   // ---- the container ----

@@ -56,6 +56,10 @@ inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, c
   result.silent = [kept = std::weak_ptr<sandbox>(in)] {
     if (const std::shared_ptr<sandbox> self = kept.lock()) self->on_silent_warden();
   };
+  result.is_paused = [kept = std::weak_ptr<sandbox>(in)] {
+    const std::shared_ptr<sandbox> self = kept.lock();
+    return self && self->is_frozen();
+  };
   result.root = settings.options.working_directory();
   return result;
 }
@@ -64,6 +68,7 @@ inline warden_settings warden_settings_for(const std::shared_ptr<sandbox>& in, c
 inline void begin_session(sandbox& in, warden_session session, std::vector<std::string> variables) {
   std::shared_ptr<session_files> files = session.files();
   in.begin(std::move(session), std::move(files), std::move(variables));
+  in.has_warden();
 }
 
 /// Begins the session of a sandbox whose commands are execs.

@@ -212,7 +212,10 @@ class create_request {
     body["User"] = detail::json_text(command_user_ == command_user::set_by_first ? "0:0" : guest_user());
     body["WorkingDir"] = detail::json_text(options_.working_directory());
     body["Hostname"] = "sandbox";
-    body["Env"] = texts(options_.environment(host, missing));
+    // Each command gets the variables from the session. In the container's configuration, a snapshot would save their
+    // values, which may be secret.
+    const std::vector<std::string> variables = options_.environment(host, missing);
+    body["Env"] = options_.has_read_only_root() ? texts(variables) : boost::json::array();
     for (const char* const yes : {"OpenStdin", "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr"})
       body[yes] = true;
     body["Tty"] = false;

@@ -6,12 +6,16 @@
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/backends/docker/detail/json.hpp>
 #include <cofferdam/backends/docker/detail/owned_container.hpp>
+#include <cofferdam/backends/docker/detail/snapshot_image.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/net/http_limits.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/net/http_message.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/session_files.hpp>
@@ -20,9 +24,12 @@
 #include <asio/co_spawn.hpp>
 
 #include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 
+#include <chrono>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -109,6 +116,68 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     asio::co_spawn(api_->executor(), examine(self), std::move(examined));
   }
 
+  // ---- pauses and snapshots ----
+
+  /// Declares that the session has a warden.
+  void has_warden() noexcept { has_warden_ = true; }
+  /// Sets what an image of the container gets. Without this call, no image can be made.
+  void save_as(snapshot_image image) { saved_ = std::move(image); }
+  bool can_pause() const noexcept { return owned_ && has_warden_; }
+  bool can_snapshot() const noexcept { return owned_ && saved_; }
+  /// Returns true while this library has stopped all processes of the container.
+  bool is_frozen() const noexcept { return is_paused_ || saving_ != 0; }
+
+  static awaitable<void> pause(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    if (!self->can_pause())
+      throw error(exec_errc::unsupported,
+                  self->owned_ ? "docker: pause() needs a warden in the container; see command_transport"
+                               : "docker: an adopted container is never paused; run docker pause " + self->name());
+    if (std::exchange(self->is_paused_, true)) co_return;
+    try {
+      co_await self->freeze("pause", "is already paused");
+    } catch (...) {
+      self->is_paused_ = false;
+      throw;
+    }
+  }
+
+  static awaitable<void> resume(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    if (!self->is_paused_) co_return;
+    co_await self->freeze("unpause", "is not paused");
+    self->thawed();
+    self->is_paused_ = false;
+  }
+
+  /// Makes an image of the container, and returns its name.
+  static awaitable<std::string> snapshot(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    if (!self->can_snapshot())
+      throw error(exec_errc::unsupported,
+                  self->owned_
+                      ? "docker: snapshot() saves the container's disk, but the workspace is in memory or in a "
+                        "mount; use container_options().writable_root(), and no mount at the workspace"
+                      : "docker: no snapshot is made of an adopted container; run docker commit " + self->name());
+    const std::string tag = cofferdam::detail::random_digits();
+    http_request request = self->api_->request(
+        "POST", "/commit?container=" + self->id() + "&repo=" + snapshot_image::repository + "&tag=" + tag + "&pause=1");
+    request.content("application/json", boost::json::serialize(self->saved_->config()));
+    const api_call doing = self->api_->call("save the container", self->name());
+    const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().head(std::chrono::minutes(10));
+    ++self->saving_;  // the daemon pauses the container meanwhile
+    std::exception_ptr failure;
+    try {
+      co_await self->api_->ask_within(std::move(request), doing, limits, std::vector<int>());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    self->thawed();
+    --self->saving_;
+    if (failure) std::rethrow_exception(failure);
+    co_return std::string(snapshot_image::repository) + ":" + tag;
+  }
+
   // ---- closing ----
 
   /// Ends the connection to the container without waiting. A container that this library has made ends with its
@@ -116,6 +185,13 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   void abandon() noexcept {
     closing_ = true;
     session_.abandon();
+    if (!is_paused_ || !owned_) return;
+    // The warden cannot notice the end of its connection, so the daemon must remove the container now.
+    try {
+      auto removed = [self = shared_from_this()](std::exception_ptr) {};
+      asio::co_spawn(api_->executor(), owned_->remove(), std::move(removed));
+    } catch (const std::bad_alloc&) {  // a later `sweep` removes it
+    }
   }
 
  private:
@@ -134,9 +210,27 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
 
   static awaitable<void> release(std::shared_ptr<sandbox> self) { return self->api_->close(); }
 
+  /// Pauses or resumes the container.
+  /// \param verb      the end of the path of the call.
+  /// \param is_so     the daemon's words if nothing is to be done.
+  awaitable<void> freeze(const char* verb, const char* is_so) {
+    http_request request = api_->request("POST", "/containers/" + id() + "/" + verb);
+    const api_call doing = api_->call(std::string(verb) + " the container", name());
+    try {
+      co_await api_->ask(std::move(request), doing);
+    } catch (const error& reason) {
+      if (!holds(reason.what(), is_so)) throw;
+    }
+  }
+
+  /// Counts an end of a pause, so that a report of the daemon from before is not believed.
+  void thawed() noexcept { ++thaws_; }
+
   static awaitable<void> examine(std::shared_ptr<sandbox> self) {
     boost::json::object seen;
     std::optional<error> failure;
+    if (self->is_frozen()) co_return;
+    const unsigned thaws = self->thaws_;
     try {
       seen = co_await self->inspect();
     } catch (const error& reason) {
@@ -148,7 +242,8 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
       co_return;
     }
     const boost::json::object* const state = object_at(seen, "State");
-    if (state != nullptr && is_true_at(*state, "Paused"))
+    const bool was_ours = self->is_frozen() || self->thaws_ != thaws;
+    if (state != nullptr && is_true_at(*state, "Paused") && !was_ours)
       self->session_.lose(
           error(exec_errc::provider_lost,
                 "docker: the container was paused from outside, and its commands were given up; run docker unpause " +
@@ -160,6 +255,11 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   std::string adopted_id_;
   std::string adopted_name_;
   bool examines_ = false;
+  std::optional<snapshot_image> saved_;
+  bool has_warden_ = false;
+  bool is_paused_ = false;
+  unsigned saving_ = 0;  // the number of snapshots that are being made
+  unsigned thaws_ = 0;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail
