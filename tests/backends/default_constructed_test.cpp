@@ -7,7 +7,11 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/environment_ref.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/lazy.hpp>
+#include <cofferdam/middleware/limit_concurrency.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/retry.hpp>
+#include <cofferdam/middleware/tap.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/middleware/upload_files.hpp>
@@ -99,6 +103,10 @@ TEST(DefaultConstructed, a_layer_around_nothing_refuses_every_operation) {
   expect_closed<variables_layer<local_environment>>("variables");
   expect_closed<trace_layer<local_environment>>("trace");
   expect_closed<upload_files_layer<local_environment>>("upload_files");
+  expect_closed<retry_layer<local_environment>>("retry");
+  expect_closed<tap_layer<local_environment>>("tap");
+  expect_closed<limit_concurrency_layer<local_environment>>("limit_concurrency");
+  expect_closed<lazy_environment<local>>("lazy");
   expect_closed<allow_commands_layer<timeout_layer<any_environment>>>("allow_commands");
 }
 

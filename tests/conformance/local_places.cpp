@@ -4,7 +4,11 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/middleware/lazy.hpp>
+#include <cofferdam/middleware/limit_concurrency.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/retry.hpp>
+#include <cofferdam/middleware/tap.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 #include <cofferdam/middleware/variables.hpp>
 #include <cofferdam/testing/fake_provider.hpp>
@@ -60,6 +64,12 @@ std::vector<place> local_places() {
                     [] {
                       return any_provider(any_provider(local().without_warning()) | limit_output(1024 * 1024) |
                                           timeout(std::chrono::minutes(10)) | variables("COFFERDAM_TEST", "1"));
+                    },
+                    hostile, ""});
+  places.push_back({"more_layers",
+                    [] {
+                      return any_provider(local().without_warning() | retry().commands(".*") | limit_concurrency(1000) |
+                                          tap(nullptr) | lazy());
                     },
                     hostile, ""});
   places.push_back({"jail", [] { return any_provider(jail()); }, hostile, has_jail() ? "" : "COFFERDAM_JAIL"});

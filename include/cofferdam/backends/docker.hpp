@@ -114,7 +114,7 @@ class environment {
   /// Continues the processes of the container. Does nothing if it is not paused.
   awaitable<void> resume();
   /// Makes an image of the container's disk, and returns its name, `cofferdam-snapshot:NUMBER`. Commands stop while the
-  /// daemon copies.
+  /// daemon copies. This function, `pause` and `resume` cannot be cancelled, and run one after another.
   ///
   ///     std::string saved = co_await env.snapshot();
   ///     auto later = docker::from_image(saved).options(docker::container_options().writable_root());
@@ -152,6 +152,8 @@ class environment {
   awaitable<void> close();
 
  private:
+  static awaitable<std::string> whole_snapshot(std::shared_ptr<detail::sandbox> inside);
+
   cofferdam::detail::environment_handle<detail::sandbox> handle_;
 };
 

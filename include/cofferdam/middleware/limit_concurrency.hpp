@@ -51,8 +51,7 @@ class limit_concurrency_layer : public layer<limit_concurrency_layer<Inner>, Inn
   limit_concurrency_layer()
     requires std::default_initializable<Inner>
   = default;
-  /// Wraps an open environment, which the layer then owns.
-  /// \param count  the maximum number of commands at the same time.
+  /// Wraps an open environment, which the layer then owns, and runs at most `count` commands at the same time.
   limit_concurrency_layer(Inner inner, std::size_t count)
       : layer<limit_concurrency_layer<Inner>, Inner>(std::move(inner)),
         turns_(std::make_shared<detail::turn_queue>(count)) {}

@@ -88,8 +88,16 @@ COFFERDAM_DECL awaitable<void> environment::resume() {
       [inside = handle_.get()] { return inside->home().run([inside] { return detail::sandbox::resume(inside); }); });
 }
 
-COFFERDAM_DECL awaitable<std::string> environment::snapshot() {
-  return handle_.get()->home().run([inside = handle_.get()] { return detail::sandbox::snapshot(inside); });
+COFFERDAM_DECL awaitable<std::string> environment::snapshot() { return whole_snapshot(handle_.get()); }
+
+COFFERDAM_DECL awaitable<std::string> environment::whole_snapshot(std::shared_ptr<detail::sandbox> inside) {
+  std::string name;
+  const auto saves = [&]() -> awaitable<void> {
+    const auto begins = [&inside] { return detail::sandbox::snapshot(inside); };
+    name = co_await inside->home().run(begins);
+  };
+  co_await cofferdam::detail::shielded(std::ref(saves));
+  co_return name;
 }
 
 COFFERDAM_DECL bool environment::can_pause() const noexcept {

@@ -12,6 +12,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
@@ -46,7 +47,8 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
  public:
   using base = cofferdam::detail::warden_place<sandbox>;
 
-  explicit sandbox(std::shared_ptr<engine> api) : base(api->executor()), api_(std::move(api)) {}
+  explicit sandbox(std::shared_ptr<engine> api)
+      : base(api->executor()), turn_(api->executor(), 1), api_(std::move(api)) {}
   sandbox(const sandbox&) = delete;
   sandbox& operator=(const sandbox&) = delete;
 
@@ -125,7 +127,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   bool can_pause() const noexcept { return owned_ && has_warden_; }
   bool can_snapshot() const noexcept { return owned_ && saved_; }
   /// Returns true while this library has stopped all processes of the container.
-  bool is_frozen() const noexcept { return is_paused_ || saving_ != 0; }
+  bool is_frozen() const noexcept { return is_paused_ || is_saving_; }
 
   static awaitable<void> pause(std::shared_ptr<sandbox> self) {
     self->require_open();
@@ -133,6 +135,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
       throw error(exec_errc::unsupported,
                   self->owned_ ? "docker: pause() needs a warden in the container; see command_transport"
                                : "docker: an adopted container is never paused; run docker pause " + self->name());
+    const cofferdam::detail::held_permits turn = co_await take_turn(self);
     if (std::exchange(self->is_paused_, true)) co_return;
     try {
       co_await self->freeze("pause", "is already paused");
@@ -143,7 +146,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   }
 
   static awaitable<void> resume(std::shared_ptr<sandbox> self) {
-    self->require_open();
+    const cofferdam::detail::held_permits turn = co_await take_turn(self);
     if (!self->is_paused_) co_return;
     co_await self->freeze("unpause", "is not paused");
     self->thawed();
@@ -159,13 +162,14 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
                       ? "docker: snapshot() saves the container's disk, but the workspace is in memory or in a "
                         "mount; use container_options().writable_root(), and no mount at the workspace"
                       : "docker: no snapshot is made of an adopted container; run docker commit " + self->name());
+    const cofferdam::detail::held_permits turn = co_await take_turn(self);
     const std::string tag = cofferdam::detail::random_digits();
     http_request request = self->api_->request(
         "POST", "/commit?container=" + self->id() + "&repo=" + snapshot_image::repository + "&tag=" + tag + "&pause=1");
     request.content("application/json", boost::json::serialize(self->saved_->config()));
     const api_call doing = self->api_->call("save the container", self->name());
     const cofferdam::detail::http_limits limits = cofferdam::detail::http_limits().head(std::chrono::minutes(10));
-    ++self->saving_;  // the daemon pauses the container meanwhile
+    self->is_saving_ = true;  // the daemon pauses the container meanwhile
     std::exception_ptr failure;
     try {
       co_await self->api_->ask_within(std::move(request), doing, limits, std::vector<int>());
@@ -173,7 +177,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
       failure = std::current_exception();
     }
     self->thawed();
-    --self->saving_;
+    self->is_saving_ = false;
     if (failure) std::rethrow_exception(failure);
     co_return std::string(snapshot_image::repository) + ":" + tag;
   }
@@ -209,6 +213,15 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   }
 
   static awaitable<void> release(std::shared_ptr<sandbox> self) { return self->api_->close(); }
+
+  /// Waits for the end of other pauses, resumptions and snapshots, which the daemon does not keep apart.
+  static awaitable<cofferdam::detail::held_permits> take_turn(std::shared_ptr<sandbox> self) {
+    self->require_open();
+    co_await self->turn_.acquire(1, "docker");
+    cofferdam::detail::held_permits turn(self->turn_, 1);
+    self->require_open();
+    co_return turn;
+  }
 
   /// Pauses or resumes the container.
   /// \param verb      the end of the path of the call.
@@ -250,6 +263,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
                     self->name()));
   }
 
+  cofferdam::detail::async_semaphore turn_;  // of pauses, resumptions and snapshots
   std::shared_ptr<engine> api_;
   std::shared_ptr<owned_container> owned_;  // null if the container is adopted
   std::string adopted_id_;
@@ -258,7 +272,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   std::optional<snapshot_image> saved_;
   bool has_warden_ = false;
   bool is_paused_ = false;
-  unsigned saving_ = 0;  // the number of snapshots that are being made
+  bool is_saving_ = false;  // true while a snapshot is being made
   unsigned thaws_ = 0;
 };
 
