@@ -9,9 +9,9 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_parser.hpp>
+#include <cofferdam/detail/net/http_serializer.hpp>
 #include <cofferdam/net/detail/http_admission.hpp>
-#include <cofferdam/net/detail/http_parser.hpp>
-#include <cofferdam/net/detail/http_serializer.hpp>
 
 #include <algorithm>
 #include <cstddef>

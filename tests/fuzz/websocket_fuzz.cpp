@@ -8,9 +8,9 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_parser.hpp>
 #include <cofferdam/detail/net/websocket_frame.hpp>
 #include <cofferdam/detail/net/websocket_handshake.hpp>
-#include <cofferdam/net/detail/http_parser.hpp>
 
 #include <algorithm>
 #include <cstddef>

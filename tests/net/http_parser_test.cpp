@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include <cofferdam/net/detail/http_parser.hpp>
+#include <cofferdam/detail/net/http_parser.hpp>
 
 #include <gtest/gtest.h>
 

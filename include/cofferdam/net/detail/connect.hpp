@@ -7,7 +7,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
 #include <cofferdam/net/detail/socket_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 

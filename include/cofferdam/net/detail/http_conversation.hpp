@@ -6,12 +6,12 @@
 #include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
+#include <cofferdam/detail/net/http_parser.hpp>
+#include <cofferdam/detail/net/http_parser_core.hpp>
+#include <cofferdam/detail/net/http_serializer.hpp>
 #include <cofferdam/net/detail/http_date.hpp>
 #include <cofferdam/net/detail/http_input.hpp>
-#include <cofferdam/net/detail/http_parser.hpp>
-#include <cofferdam/net/detail/http_parser_core.hpp>
-#include <cofferdam/net/detail/http_serializer.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/net/http_server_settings.hpp>

@@ -8,10 +8,10 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
-#include <cofferdam/net/detail/http_parser.hpp>
+#include <cofferdam/detail/net/http_parser.hpp>
+#include <cofferdam/detail/net/http_serializer.hpp>
+#include <cofferdam/detail/net/prefixed_stream.hpp>
 #include <cofferdam/net/detail/http_pool.hpp>
-#include <cofferdam/net/detail/http_serializer.hpp>
-#include <cofferdam/net/detail/prefixed_stream.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
 

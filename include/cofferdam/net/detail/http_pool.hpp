@@ -7,9 +7,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>

@@ -6,7 +6,7 @@
 #include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
 #include <cofferdam/net/detail/http_admission.hpp>
 #include <cofferdam/net/detail/http_conversation.hpp>
 #include <cofferdam/net/http_call.hpp>

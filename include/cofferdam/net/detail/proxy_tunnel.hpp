@@ -6,9 +6,9 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
+#include <cofferdam/detail/net/http_parser.hpp>
 #include <cofferdam/net/detail/connect.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
-#include <cofferdam/net/detail/http_parser.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/proxy.hpp>
 

@@ -7,8 +7,8 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
 #include <cofferdam/net/detail/connect.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/detail/pem_source.hpp>
 #include <cofferdam/net/detail/proxy_tunnel.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>

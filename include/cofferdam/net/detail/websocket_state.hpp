@@ -10,9 +10,9 @@
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
+#include <cofferdam/detail/net/deadline_timer.hpp>
 #include <cofferdam/detail/net/websocket_frame.hpp>
 #include <cofferdam/detail/net/websocket_settings.hpp>
-#include <cofferdam/net/detail/deadline_timer.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <asio/any_io_executor.hpp>

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/detail/http_parser_core.hpp>
+#include <cofferdam/detail/net/http_parser_core.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/net_error.hpp>
 
