@@ -134,6 +134,9 @@
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/tls_listener.hpp>
+#include <cofferdam/network/egress_policy.hpp>
+#include <cofferdam/network/host_rule.hpp>
+#include <cofferdam/network/network_event.hpp>
 #include <cofferdam/os/child_processes.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>

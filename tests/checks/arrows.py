@@ -13,6 +13,7 @@ ARROWS = {
     "core": [],
     "os": ["core"],
     "net": ["core"],
+    "network": ["net"],
     "files": ["os"],
     "middleware": ["files"],
     "warden": ["os"],
