@@ -38,6 +38,7 @@
 #include <cofferdam/detail/net/impl/connect_client.ipp>
 #include <cofferdam/detail/net/impl/http_client.ipp>
 #include <cofferdam/detail/net/impl/http_server.ipp>
+#include <cofferdam/detail/net/impl/resolve_host.ipp>
 #include <cofferdam/detail/net/impl/tls_connector.ipp>
 #include <cofferdam/detail/net/impl/transport.ipp>
 #include <cofferdam/detail/net/impl/websocket.ipp>
@@ -59,6 +60,7 @@
 #include <cofferdam/net/impl/proxy.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
 #include <cofferdam/network/impl/egress_policy.ipp>
+#include <cofferdam/network/impl/egress_proxy.ipp>
 #include <cofferdam/network/impl/host_rule.ipp>
 #include <cofferdam/serve/e2b_gateway/impl/code_interpreter.ipp>
 #include <cofferdam/serve/impl/e2b_gateway.ipp>
