@@ -207,6 +207,22 @@ TEST_F(Egress, NT_07_control_the_name_reaches_this_machine_while_its_address_is_
   EXPECT_EQ(canary->connections, 1);
 }
 
+TEST_F(Egress, NT_08_only_names_that_a_rule_allows_are_resolved) {
+  const auto resolved = std::make_shared<std::vector<std::string>>();
+  egress_policy policy("*.allowed.example.org");
+  policy.resolver([resolved](std::string host) -> cofferdam::awaitable<std::vector<asio::ip::address>> {
+    resolved->push_back(host);
+    throw std::runtime_error("no such name");
+  });
+  start(std::move(policy));
+  for (const char* host : {"secret-data.evil.org", "secret-data.example.org", "allowed.example.org"})
+    EXPECT_TRUE(contains(get("http://"s + host + "/", host), "403 Forbidden")) << host;
+  EXPECT_TRUE(host_.in_loop([&] { return resolved->empty(); }));
+  // The control: an allowed name is resolved.
+  EXPECT_TRUE(contains(get("http://a.allowed.example.org/", "a.allowed.example.org"), "502 Bad Gateway"));
+  EXPECT_EQ(host_.in_loop([&] { return *resolved; }), std::vector<std::string>{"a.allowed.example.org"});
+}
+
 /// Requests that two HTTP readers could understand differently, and requests that are none.
 std::vector<std::string> ambiguous_requests() {
   const std::string start = "POST http://web.example.org/ HTTP/1.1\r\n";

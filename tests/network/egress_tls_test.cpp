@@ -116,6 +116,16 @@ TEST_F(EgressTls, NT_17_a_redirect_to_another_host_or_to_plain_http_has_no_secre
   }
 }
 
+TEST_F(EgressTls, NT_17_methods_whose_answer_shows_the_request_are_refused) {
+  NEEDS_CURL();
+  start();
+  for (const char* method : {"TRACE", "trace", "TRACK"}) {
+    const shell_result answer = curl("-i -X "s + method + " https://api.example.org/");
+    EXPECT_TRUE(contains(answer.output, "403 Forbidden")) << answer.output;
+  }
+  EXPECT_EQ(seen_->count(), 0U);
+}
+
 TEST_F(EgressTls, NT_17_control_a_program_that_has_the_secret_sends_it_anywhere) {
   NEEDS_CURL();
   start();

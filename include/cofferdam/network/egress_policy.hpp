@@ -61,7 +61,8 @@ class egress_policy {
 
   /// Sets the function that receives an event for each connection and each refusal. Default: none.
   egress_policy& log(listener_function listener);
-  /// Sets the function that resolves names. Default: the system's resolver.
+  /// Sets the function that resolves names. It is called only for names that a rule allows, and its time is not
+  /// limited. Default: the system's resolver, within `opening_time`.
   egress_policy& resolver(resolver_function resolve);
 
   /// Sets the maximum number of connections at the same time. More are closed at once, with a sentence. At least 1;

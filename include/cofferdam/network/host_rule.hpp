@@ -50,7 +50,8 @@ class host_rule {
   /// \throws error{exec_errc::invalid_argument} if the list is empty or contains an invalid path.
   host_rule& paths(std::vector<std::string> prefixes);
   /// Adds a header field to each request that a command sends to this host by TLS. Fields of this name in the command's
-  /// own request are removed. The commands never receive the value. A request without TLS never has the field.
+  /// own request are removed. The commands never receive the value. A request without TLS never has the field. The
+  /// method TRACE is refused, because its answer shows the request.
   /// \param name   the name of the field, such as "Authorization".
   /// \param value  the secret value, such as "Bearer ...".
   /// \throws error{exec_errc::invalid_argument} if the name or the value is invalid, if the name is one that describes

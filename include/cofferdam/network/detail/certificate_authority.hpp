@@ -123,7 +123,7 @@ class certificate_authority {
     extend(leaf.get(), NID_ext_key_usage, "serverAuth");
     extend(leaf.get(), NID_subject_key_identifier, "hash");
     extend(leaf.get(), NID_authority_key_identifier, "keyid:always");
-    extend(leaf.get(), NID_subject_alt_name, "critical," + std::string(host.address() ? "IP:" : "DNS:") + host.text());
+    extend(leaf.get(), NID_subject_alt_name, (host.address() ? "IP:" : "DNS:") + host.text());
     sign(leaf.get());
     unique_ssl_ctx context(SSL_CTX_new(TLS_server_method()));
     check(context != nullptr);

@@ -36,6 +36,9 @@ class rule_reader {
     return !rule.methods_.empty() || !rule.paths_.empty() || !rule.headers_.empty();
   }
   static bool allows_method(const host_rule& rule, std::string_view method) {
+    // A server answers TRACE with the request that it has received, and so with the secret (RFC 9110, 9.3.8).
+    const bool shows_request = same_ignoring_case(method, "TRACE") || same_ignoring_case(method, "TRACK");
+    if (shows_request && !rule.headers_.empty()) return false;
     return rule.methods_.empty() ||
            std::find(rule.methods_.begin(), rule.methods_.end(), method) != rule.methods_.end();
   }
@@ -109,7 +112,10 @@ inline egress_decision decide(const std::vector<host_rule>& rules, const host_an
   for (const host_rule& rule : rules) {
     if (!rule_reader::covers(rule, where)) continue;
     std::string only;
-    if (!rule_reader::allows_method(rule, method)) only = "the methods " + listed(rule_reader::methods(rule));
+    if (!rule_reader::allows_method(rule, method)) {
+      const std::vector<std::string>& methods = rule_reader::methods(rule);
+      only = methods.empty() ? "methods whose answer does not show the request" : "the methods " + listed(methods);
+    }
     if (!rule_reader::allows_path(rule, target))
       only += (only.empty() ? "" : " and ") + ("paths below " + listed(rule_reader::paths(rule)));
     if (only.empty()) {

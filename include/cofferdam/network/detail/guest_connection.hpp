@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/net/prefixed_stream.hpp>
 #include <cofferdam/net/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
@@ -52,7 +53,7 @@ class basic_guest_connection {
   /// Serves the connection to its end. A failure of the command's side only ends it.
   awaitable<void> serve() {
     const egress_state::place place(state_);
-    std::exception_ptr cancelled;
+    std::optional<std::system_error> cancelled;
     std::string failure;
     try {
       if (place.is_free()) {
@@ -62,12 +63,11 @@ class basic_guest_connection {
       }
     } catch (const std::system_error& failed) {
       failure = failed.what();
-      if (failed.code() == exec_errc::cancelled || failed.code() == asio::error::operation_aborted)
-        cancelled = std::current_exception();
+      if (failed.code() == exec_errc::cancelled || failed.code() == asio::error::operation_aborted) cancelled = failed;
     }
     record_.end(failure);
     watch_.close();
-    if (cancelled) std::rethrow_exception(cancelled);
+    if (cancelled) rethrow_cancellation(*cancelled, "cancelled while serving a connection of a command");
   }
 
  private:

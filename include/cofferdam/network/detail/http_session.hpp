@@ -271,7 +271,8 @@ class basic_http_session {
     }
     const bool reusable = inside_ && inside_->tls && work.response.keeps_alive() && !work.upstream_failed;
     if (!reusable) close_upstream("");
-    co_return work.keeps&& work.request_done;
+    const bool again = work.keeps && work.request_done;
+    co_return again;
   }
 
   /// Sends the body of a request, chunked or with its length. After the response has ended, discards the body.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copyright the cofferdam authors. See LICENSE.
+
+// The C++ blocks of the guide's page about the network, packaging/docs/network.md.
+
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/network/egress_policy.hpp>
+#include <cofferdam/network/egress_proxy.hpp>
+#include <cofferdam/network/host_rule.hpp>
+#include <cofferdam/network/network_event.hpp>
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+namespace cofferdam_guide {
+
+using namespace cofferdam;
+
+egress_policy named_hosts(secret_string key) {
+  return egress_policy("packages.example.org", "*.files.example.org")
+      .allow(host_rule("api.example.com:8443").methods({"GET", "POST"}).paths({"/v1/"}))
+      .header("models.example.com", "Authorization", key)
+      .log([](const network_event& event) {
+        std::cout << event.label() << " " << event.host() << ":" << event.port() << " " << event.reason() << "\n";
+      });
+}
+
+TEST(GuideNetwork, the_policy_has_its_rules_in_the_order_of_their_weight) {
+  const egress_policy policy = named_hosts(secret_string("Bearer x"));
+  ASSERT_EQ(policy.rules().size(), 4U);
+  EXPECT_EQ(policy.rules()[0].place(), "packages.example.org");
+  EXPECT_EQ(policy.rules()[3].place(), "*.files.example.org");
+  EXPECT_NE(egress_proxy(policy).authority_pem(), "");
+  EXPECT_EQ(egress_proxy(egress_policy("packages.example.org")).authority_pem(), "");
+}
+
+}  // namespace cofferdam_guide
