@@ -21,6 +21,7 @@
 #include <cofferdam/network/detail/relay.hpp>
 #include <cofferdam/network/detail/socks_parser.hpp>
 #include <cofferdam/network/detail/tunnel_opening.hpp>
+#include <cofferdam/network/detail/upstream.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/error.hpp>
@@ -72,7 +73,6 @@ class basic_guest_connection {
 
  private:
   enum class language { http, socks };
-  enum class outcome { decided, no_bytes, ended };
 
   awaitable<void> choose() {
     const clock::time_point due = state_.opening_due();
@@ -148,35 +148,20 @@ class basic_guest_connection {
 
   /// Connects to the host of a tunnel. Returns false if that fails, after an answer.
   awaitable<bool> connect(host_and_number where, const host_rule* rule, language spoken) {
-    record_.begin(where, *rule);
-    int status = 502;
-    socks_reply reply = socks_reply::host_unreachable;
-    std::string sentence;
-    try {
-      upstream_connection made = co_await state_.connect(where, rule, false, state_.opening_due());
-      upstream_ = buffered_stream(std::move(made.stream));
-      watch_.upstream(&upstream_.stream());
-      record_.address(std::move(made.address));
-      co_return true;
-    } catch (const egress_refusal& refused) {
-      status = 403;
-      reply = socks_reply::not_allowed;
-      sentence = refused.what();
-    } catch (const error& failed) {
-      if (failed.code() == exec_errc::cancelled) throw;
-      status = status_of(failed);
-      if (status == 504) reply = socks_reply::time_expired;
-      if (failed.cause() == std::errc::connection_refused) reply = socks_reply::connection_refused;
-      sentence = failed.what();
-    } catch (const std::exception& failed) {  // of the policy's resolver
-      sentence = "The name " + where.host.text() + " cannot be resolved: " + one_line(failed.what());
-    }
-    record_.end(sentence);
-    std::string text = socks_reply_text(reply);
-    if (spoken == language::http) text = proxy_answer(status, reason_of(status), sentence);
+    const connect_failure failure = co_await connect_upstream(state_, where, rule, false, upstream_, watch_, record_);
+    if (failure.status == 0) co_return true;
+    std::string text = socks_reply_text(reply_for(failure));
+    if (spoken == language::http) text = proxy_answer(failure.status, reason_of(failure.status), failure.sentence);
     co_await guest_.stream().write(as_bytes(text));
     co_await linger(guest_);
     co_return false;
+  }
+
+  static socks_reply reply_for(const connect_failure& failure) noexcept {
+    if (failure.status == 403) return socks_reply::not_allowed;
+    if (failure.status == 504) return socks_reply::time_expired;
+    if (failure.cause == std::errc::connection_refused) return socks_reply::connection_refused;
+    return socks_reply::host_unreachable;
   }
 
   /// Passes on what the command and the host send through a tunnel. Port 443 takes only TLS, port 80 only TLS and HTTP.

@@ -18,6 +18,7 @@
 #include <cofferdam/network/detail/forwarded_head.hpp>
 #include <cofferdam/network/detail/host_name.hpp>
 #include <cofferdam/network/detail/relay.hpp>
+#include <cofferdam/network/detail/upstream.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -40,8 +41,7 @@ class tunnel_place {
   bool tls = false;
 };
 
-/// Returns the status for a failed connection to a host.
-inline int status_of(const error& failure) { return failure.cause() == net_errc::timed_out ? 504 : 502; }
+/// Returns the text for the status of an answer.
 inline std::string_view reason_of(int status) {
   switch (status) {
     case 400: return "Bad Request";
@@ -193,29 +193,10 @@ class basic_http_session {
       if (upstream_.pending().empty() && upstream_.stream().is_quiet()) co_return true;
       close_upstream("");
     }
-    record_.begin(where, *rule);
-    int status = 0;
-    std::string sentence;
-    try {
-      upstream_connection made = co_await state_.connect(where, rule, tls, state_.opening_due());
-      upstream_ = buffered_stream(std::move(made.stream));
-      record_.address(std::move(made.address));
-      watch_.upstream(&upstream_.stream());
-      is_connected_ = true;
-      co_return true;
-    } catch (const egress_refusal& refused) {
-      status = 403;
-      sentence = refused.what();
-    } catch (const error& failed) {
-      if (failed.code() == exec_errc::cancelled) throw;
-      status = status_of(failed);
-      sentence = failed.what();
-    } catch (const std::exception& failed) {  // of the policy's resolver
-      status = 502;
-      sentence = "The name " + where.host.text() + " cannot be resolved: " + one_line(failed.what());
-    }
-    record_.end(sentence);
-    const std::string text = proxy_answer(status, reason_of(status), sentence);
+    const connect_failure failure = co_await connect_upstream(state_, where, rule, tls, upstream_, watch_, record_);
+    is_connected_ = failure.status == 0;
+    if (is_connected_) co_return true;
+    const std::string text = proxy_answer(failure.status, reason_of(failure.status), failure.sentence);
     co_await guest_.stream().write(as_bytes(text));
     co_return false;
   }
