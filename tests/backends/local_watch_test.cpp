@@ -11,11 +11,13 @@
 #include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/warden/detail/warden_watch.hpp>
 
+#include "support/error_of.hpp"
 #include "support/run.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -25,6 +27,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
@@ -130,6 +133,32 @@ TEST(LocalWatch, changes_that_nobody_reads_end_in_one_error_and_the_watch_contin
     EXPECT_EQ(after, (std::vector<std::string>{"+late/folder/f", "*late/folder/f"}));
     co_await env.close();
   });
+}
+
+TEST(LocalWatch, losses_with_the_same_cause_become_one_error_until_it_is_read) {
+  namespace wire = cofferdam::detail::wire;
+  asio::io_context context;
+  cofferdam::detail::warden_changes changes(context.get_executor(), "w");
+  const auto arrive = [&](wire::change_kind kind, int number, const std::string& path) {
+    wire::frame_writer writer(wire::frame_type::changes, 1);
+    writer.number(static_cast<std::uint8_t>(kind)).number(std::uint8_t{1}).number(std::int32_t{number});
+    const cofferdam::bytes whole = writer.text(path).text("").take();
+    changes.take(wire::frame(wire::frame_type::changes, 1, cofferdam::bytes_view(whole).subspan(wire::header_size)));
+  };
+  for (int i = 0; i < 1000; ++i) {
+    arrive(wire::change_kind::created, 0, "d" + std::to_string(i));
+    arrive(wire::change_kind::lost, EFBIG, "d" + std::to_string(i));
+  }
+  arrive(wire::change_kind::lost, 0, "");
+  arrive(wire::change_kind::lost, EFBIG, "d");
+  const auto loss = [&] { return cofferdam_test::sentence_of([&] { changes.taken(); }); };
+  EXPECT_EQ(changes.taken().size(), 1U) << "the error comes at the first place where changes are missing";
+  EXPECT_NE(loss().find("watch 'w/d0': more than 16384 watched directories"), std::string::npos);
+  EXPECT_EQ(changes.taken().size(), 999U);
+  EXPECT_NE(loss().find("came faster than they were read"), std::string::npos) << "another cause is another error";
+  EXPECT_FALSE(changes.has_some());
+  arrive(wire::change_kind::lost, EFBIG, "later");
+  EXPECT_NE(loss().find("watch 'w/later': "), std::string::npos) << "after the error was read, a loss is a new one";
 }
 
 TEST(LocalWatch, a_cancelled_wait_loses_nothing) {

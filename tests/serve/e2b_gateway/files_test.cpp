@@ -7,6 +7,7 @@
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 
 #include "serve/gateway_support.hpp"
+#include "support/files_by_members.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -283,6 +284,66 @@ TEST(E2bFilesystem, a_directory_is_watched_by_stream_and_by_asking) {
             << none.ending();
       },
       e2b_gateway::options().watchers(2).watch_interval(10ms));
+}
+
+/// A local environment whose listings, and so its watches, fail once if the test sets `fails`.
+class failing_listings {
+ public:
+  failing_listings(local_environment inside, std::shared_ptr<bool> fails)
+      : inside_(std::move(inside)), fails_(std::move(fails)) {}
+  awaitable<command_result> run_command(command c) { return inside_.run_command(std::move(c)); }
+  awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
+    return inside_.read_file(std::move(path), max_bytes);
+  }
+  awaitable<void> write_file(std::string path, bytes_view content) {
+    return inside_.write_file(std::move(path), content);
+  }
+  file_system files() { return cofferdam_test::files_by_members(*this); }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
+    if (std::exchange(*fails_, false)) throw error(exec_errc::too_large, "changes were lost");
+    return inside_.files().list(std::move(path), options);
+  }
+  awaitable<void> close() { return inside_.close(); }
+
+ private:
+  local_environment inside_;
+  std::shared_ptr<bool> fails_;
+};
+class failing_listings_provider {
+ public:
+  explicit failing_listings_provider(std::shared_ptr<bool> fails) : fails_(std::move(fails)) {}
+  awaitable<failing_listings> open() const { return open_with(fails_); }
+
+ private:
+  static awaitable<failing_listings> open_with(std::shared_ptr<bool> fails) {
+    local_environment inside = co_await local().without_warning().open();
+    co_return failing_listings(std::move(inside), std::move(fails));
+  }
+  std::shared_ptr<bool> fails_;
+};
+
+TEST(E2bFilesystem, a_stream_whose_events_are_lost_ends_with_the_error_and_a_watcher_continues) {
+  const auto fails = std::make_shared<bool>(false);
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        gateway_stream stream = co_await client.stream(box, "filesystem.Filesystem/WatchDir", R"({"path":""})");
+        const std::optional<std::string> begun = co_await stream.next();
+        EXPECT_EQ(begun, R"({"start":{}})");
+        *fails = true;
+        const std::optional<std::string> event = co_await stream.next();
+        EXPECT_FALSE(event) << *event;
+        const std::string sentence = R"({"code":"internal","message":"watcher error: changes were lost"})";
+        EXPECT_EQ(stream.ending(), "{\"error\":" + sentence + "}");
+        http_response answer = co_await client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":""})");
+        const std::string message = "{\"watcherId\":\"" + text_at(json_of(answer.text()), "watcherId") + "\"}";
+        *fails = true;
+        answer = co_await client.call(box, "filesystem.Filesystem/GetWatcherEvents", message);
+        EXPECT_EQ(said(answer), "500 " + sentence);
+        answer = co_await client.call(box, "filesystem.Filesystem/GetWatcherEvents", message);
+        EXPECT_EQ(said(answer), "200 {}");
+      },
+      e2b_gateway::options().watch_interval(10ms), any_provider(failing_listings_provider(fails)));
 }
 
 TEST(E2bFilesystem, every_event_of_a_command_reaches_a_watcher) {

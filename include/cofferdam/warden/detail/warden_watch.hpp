@@ -104,9 +104,10 @@ class basic_warden_changes final : public change_sink {
     }
     if (!changes.empty()) return changes;
     if (!waiting_.empty()) {
-      const error lost = std::get<error>(waiting_.front());
+      const loss first = std::move(std::get<loss>(waiting_.front()));
       waiting_.pop_front();
-      throw lost;
+      unread_losses_.erase(std::find(unread_losses_.begin(), unread_losses_.end(), first.number));
+      throw lost(first);
     }
     if (end_) throw *end_;
     return changes;
@@ -124,6 +125,12 @@ class basic_warden_changes final : public change_sink {
   async_event& changed() noexcept { return changed_; }
 
  private:
+  /// A place where changes are missing: the number and the path of `change_kind::lost`.
+  struct loss {
+    int number;
+    std::string path;
+  };
+
   void take(wire::change one) {
     if (end_) return;
     switch (one.kind) {
@@ -132,7 +139,7 @@ class basic_warden_changes final : public change_sink {
       case wire::change_kind::removed: return add(change_kind::removed, one);
       case wire::change_kind::renamed: return add(change_kind::renamed, one);
       case wire::change_kind::attributes: return add(change_kind::attributes, one);
-      case wire::change_kind::lost: waiting_.emplace_back(lost(one)); return;
+      case wire::change_kind::lost: add_loss(one); return;
       case wire::change_kind::ended:
         end_ = error(exec_errc::not_found,
                      "watch " + shown_path(path_) + ": the directory was removed, moved or replaced");
@@ -143,7 +150,15 @@ class basic_warden_changes final : public change_sink {
     waiting_.emplace_back(std::in_place_type<file_change>, kind, std::move(one.path), one.is_directory,
                           std::move(one.from));
   }
-  error lost(const wire::change& one) const {
+  /// Adds an error, unless one with the same cause still waits to be read. The caller will list the directory after
+  /// that one, so the listing contains what is missing here, too. The warden reports each directory that it cannot
+  /// watch, and a tree may have thousands of them.
+  void add_loss(wire::change& one) {
+    if (std::find(unread_losses_.begin(), unread_losses_.end(), one.number) != unread_losses_.end()) return;
+    unread_losses_.push_back(one.number);
+    waiting_.emplace_back(loss{one.number, std::move(one.path)});
+  }
+  error lost(const loss& one) const {
     if (one.number == 0)
       return error(exec_errc::too_large,
                    "watch " + shown_path(path_) +
@@ -154,7 +169,8 @@ class basic_warden_changes final : public change_sink {
 
   std::string path_;
   async_event changed_;
-  std::deque<std::variant<file_change, error>> waiting_;
+  std::deque<std::variant<file_change, loss>> waiting_;
+  std::vector<int> unread_losses_;  // the numbers of the losses in `waiting_`, each once
   std::optional<error> end_;
   std::size_t credit_ = window;
 };

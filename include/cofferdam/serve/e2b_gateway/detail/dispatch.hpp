@@ -340,16 +340,18 @@ class dispatcher {
       rpc.check_fields();
       co_await service.stream(std::move(method));
     } catch (const rpc_failure& failure) {
-      // After the first message, the failure would belong in the end envelope (the last message of a stream). But no
-      // service throws an rpc_failure after its first message.
-      if (rpc.call().replied()) throw;
       failed = failure.failure();
     } catch (const error& failure) {
-      if (rpc.call().replied()) throw;
+      // A stream that has begun breaks off if its sandbox ends, as E2B's does.
+      if (rpc.call().replied() && cofferdam::detail::is_environment_gone(failure)) throw;
       failed = told(failure);
     }
     if (!failed) co_return;
     rpc.forget();
+    if (rpc.call().replied()) {
+      co_await rpc.end_stream(failed->code(), failed->message());
+      co_return;
+    }
     http_reply reply(200);
     reply
         .content("application/connect+json",
