@@ -378,7 +378,11 @@ class provider {
   /// \throws error{exec_errc::permission_denied} if the service refuses the API key.
   /// \throws error{exec_errc::not_found} if the template or the sandbox does not exist.
   /// \throws error{exec_errc::provider_failed} if the service cannot be reached or fails.
+  /// \throws error{exec_errc::provider_lost} if the sandbox was created, but its daemon does not answer.
   /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
+  /// \par Cancellation  takes effect after the service's response to a creation that is under way, so that no sandbox
+  ///                    is left behind: at most after `request_timeout`. Then the sandbox is ended, which takes
+  ///                    further calls.
   awaitable<environment> open() const;
 
  private:

@@ -23,11 +23,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +42,7 @@ using cofferdam::detail::connect_message;
 using namespace std::chrono_literals;
 using cofferdam_test::comes_about;
 using cofferdam_test::scripted_service;
+using cofferdam_test::seen_request;
 
 static_assert(code_exec_provider<e2b::provider>);
 static_assert(streaming_environment<e2b::environment>);
@@ -601,6 +605,129 @@ TEST(E2bSandbox, opening_that_is_cancelled_at_any_step_leaves_no_sandbox) {
     });
     EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), service.count("POST", "/sandboxes")) << step;
   }
+}
+
+/// Responds to the start of a process with messages without an end, and a short pause after each.
+awaitable<void> stream_for_ever(http_call& call, std::string message, std::chrono::milliseconds pause) {
+  co_await scripted_service::stream(call, scripted_service::started());
+  for (;;) {
+    co_await call.write(message);
+    co_await cofferdam_test::pause(pause);
+  }
+}
+action never_ends() {
+  return [](http_call& call, const boost::json::object&) {
+    return stream_for_ever(call, scripted_service::event(R"({"keepalive":{}})"), 10ms);
+  };
+}
+
+TEST(E2bSandbox, a_daemon_that_only_sends_keepalives_ends_the_opening_with_the_limit_of_a_call) {
+  for (const auto by : {e2b::command_transport::daemon, e2b::command_transport::warden}) {
+    scripted_service service;
+    std::vector<action>& starts = service.instead["POST /process.Process/Start"];
+    if (by == e2b::command_transport::warden)
+      starts.push_back([](http_call& call, const boost::json::object&) {
+        constexpr std::string_view facts("/home/user\0/home/user/workspace\0/bin/bash\0001000\0001000\0\0", 53);
+        return scripted_service::stream(
+            call, scripted_service::started() + scripted_service::data("stdout", facts) + scripted_service::over(0));
+      });
+    starts.push_back(never_ends());
+    service.run([&]() -> awaitable<void> {
+      const std::optional<error> failure = co_await opening_error(service.provider().by(by).request_timeout(500ms));
+      if (failure) {
+        EXPECT_EQ(failure->code(), exec_errc::provider_lost);
+        EXPECT_EQ(failure->cause(), net_errc::timed_out);
+        EXPECT_NE(std::string(failure->what()).find("not done within the time limit of a call, 500 ms"),
+                  std::string::npos)
+            << failure->what();
+      } else {
+        ADD_FAILURE() << "it was opened";
+      }
+    });
+    EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
+  }
+}
+
+TEST(E2bSandbox, a_script_of_a_file_operation_has_the_limit_of_a_call_and_is_ended) {
+  scripted_service service;
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().request_timeout(500ms).open();
+    service.instead["POST /process.Process/Start"] = {never_ends()};
+    std::optional<error> failure;
+    try {
+      co_await remove(env, "x");
+    } catch (const error& reason) {
+      failure = reason;
+    }
+    EXPECT_TRUE(failure && failure->cause() == net_errc::timed_out) << (failure ? failure->what() : "none");
+    EXPECT_EQ(service.signals.size(), 1U);
+    co_await env.close();
+  });
+}
+
+TEST(E2bSandbox, a_script_whose_output_has_no_end_ends_the_opening) {
+  scripted_service service;
+  const std::string message = scripted_service::data("stdout", std::string(std::size_t{1024} * 1024, 'x'));
+  service.instead["POST /process.Process/Start"] = {
+      [&message](http_call& call, const boost::json::object&) { return stream_for_ever(call, message, 0ms); }};
+  service.run([&]() -> awaitable<void> {
+    const std::optional<error> failure = co_await opening_error(service.provider());
+    EXPECT_TRUE(failure && failure->code() == exec_errc::too_large) << (failure ? failure->what() : "none");
+  });
+  EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
+}
+
+TEST(E2bSandbox, a_creation_that_fails_after_a_cancellation_was_cancelled) {
+  for (const bool fails : {true, false}) {
+    scripted_service service;
+    bool is_cancelled = false;
+    const std::function<bool()> may_answer = [&] { return is_cancelled; };
+    const auto answers = [&](http_call& call) -> awaitable<void> {
+      co_await comes_about(may_answer);
+      if (fails) {
+        co_await scripted_service::json(call, 500, "{}");
+      } else {
+        co_await scripted_service::json(call, 201, R"({"sandboxID":"iabc","envdVersion":"0.6.13"})");
+      }
+    };
+    service.instead["POST /sandboxes"] = {[&](http_call& call, const boost::json::object&) { return answers(call); }};
+    std::optional<error> failure;
+    service.run([&]() -> awaitable<void> {
+      asio::any_io_executor executor = co_await asio::this_coro::executor;
+      asio::cancellation_signal cancel;
+      bool ended = false;
+      const auto work = [&]() -> awaitable<void> {
+        const std::optional<error> thrown = co_await opening_error(service.provider());
+        failure = thrown;
+      };
+      asio::co_spawn(executor, work,
+                     asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
+      const std::function<bool()> creates = [&] { return service.count("POST", "/sandboxes") == 1; };
+      co_await comes_about(creates);
+      cancel.emit(asio::cancellation_type::terminal);
+      is_cancelled = true;
+      const std::function<bool()> is_over = [&] { return ended; };
+      co_await comes_about(is_over);
+    });
+    EXPECT_TRUE(failure && failure->code() == exec_errc::cancelled) << (failure ? failure->what() : "none");
+    EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), fails ? 0U : 1U);
+    const auto searches = [](const seen_request& received) { return received.path.starts_with("/v2/sandboxes?"); };
+    EXPECT_EQ(std::count_if(service.seen.begin(), service.seen.end(), searches), fails ? 1 : 0)
+        << "a sandbox that may exist is searched";
+  }
+}
+
+TEST(E2bSandbox, a_first_script_that_prints_nothing_is_named) {
+  scripted_service service;
+  service.instead["POST /process.Process/Start"] = {[](http_call& call, const boost::json::object&) {
+    return scripted_service::stream(call, scripted_service::started() + scripted_service::over(0));
+  }};
+  service.run([&]() -> awaitable<void> {
+    const std::optional<error> failure = co_await opening_error(service.provider());
+    EXPECT_TRUE(failure &&
+                std::string(failure->what()).find("has printed nothing; check that /bin/sh") != std::string::npos)
+        << (failure ? failure->what() : "none");
+  });
 }
 
 TEST(E2bSandbox, one_that_was_there_is_connected_to_and_left) {

@@ -85,8 +85,8 @@ class account_options {
   std::string ca_file;
   /// The form of the calls that create and connect.
   dialect api_dialect = dialect::automatic;
-  /// The time limit of one call, from its beginning to the end of the response, including all retries. Default: 60
-  /// seconds.
+  /// The time limit of one call, from its beginning to the end of the response, including all retries. It also holds
+  /// for each script that this library runs in a sandbox, for example for a file operation. Default: 60 seconds.
   std::chrono::milliseconds request_timeout{std::chrono::seconds(60)};
   /// The pause before the first retry. It is doubled for each further retry, and shortened by a random part of up to
   /// half. Default: 250 ms.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/backends/detail/parse_object.hpp>
+#include <cofferdam/backends/detail/within.hpp>
 #include <cofferdam/backends/e2b/detail/api.hpp>
 #include <cofferdam/backends/e2b/detail/api_error.hpp>
 #include <cofferdam/backends/e2b/detail/envd_version.hpp>
@@ -251,7 +252,29 @@ class envd : public std::enable_shared_from_this<envd> {
     co_return why;
   }
 
-  /// Runs a small script of this library to its end, and discards its output.
+  /// Runs some work on the daemon, and cancels it after the time limit of one call. `stream` limits only the time until
+  /// a stream begins, and a daemon that sends keepalives could keep a caller waiting for ever.
+  /// \param work  returns an awaitable<void>.
+  /// \throws the error of `explain` for a lost connection, with net_errc::timed_out as its `cause()`, if the limit has
+  ///     ended the work.
+  static awaitable<void> in_time(std::shared_ptr<envd> self, std::function<awaitable<void>()> work, const char* doing) {
+    const std::chrono::milliseconds limit = self->request_timeout();
+    error late(exec_errc::io_error,
+               "not done within the time limit of a call, " + std::to_string(limit.count()) + " ms",
+               net_errc::timed_out);
+    std::optional<error> failure;
+    try {
+      co_await cofferdam::detail::within(self->executor_, limit, std::move(work), std::move(late));
+    } catch (const error& reason) {
+      if (reason.code() != exec_errc::io_error || reason.cause() != net_errc::timed_out) throw;
+      failure = reason;
+    }
+    if (!failure) co_return;
+    const error why = co_await self->explain(*failure, doing);
+    throw why;
+  }
+
+  /// Runs a small script of this library to its end, within the time limit of one call, and discards its output.
   /// \param own_user  the user of the script, if it does not run as root. Empty means the user that was given to the
   ///                 constructor.
   /// \param as_root  true to run the script as root if the daemon permits this. This is needed because a command may
@@ -259,27 +282,12 @@ class envd : public std::enable_shared_from_this<envd> {
   /// \return         true if the script has exited with code 0.
   static awaitable<bool> run_script(std::shared_ptr<envd> self, std::vector<std::string> words, std::string own_user,
                                     bool as_root, const char* doing) {
-    boost::json::object message = start_message("/bin/sh", words, ".", false);
-    for (;;) {
-      const bool root = as_root && !self->no_root_;
-      std::string user = own_user;
-      if (root) user = "root";
-      cofferdam::detail::connect_stream stream =
-          co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
-      bool good = false;
-      for (;;) {
-        const std::optional<std::string_view> piece = co_await stream.next();
-        if (!piece) break;
-        const process_event event = process_event::parse(*piece);
-        if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
-      }
-      const bool refused =
-          stream.failure() && (stream.failure()->code() == cofferdam::detail::connect_code::unauthenticated ||
-                               stream.failure()->code() == cofferdam::detail::connect_code::permission_denied ||
-                               stream.failure()->code() == cofferdam::detail::connect_code::invalid_argument);
-      if (!root || !refused) co_return good;
-      self->no_root_ = true;
-    }
+    bool good = false;
+    const auto runs = [&]() -> awaitable<void> {
+      good = co_await run_unlimited_script(self, std::move(words), std::move(own_user), as_root, doing);
+    };
+    co_await in_time(self, std::ref(runs), doing);
+    co_return good;
   }
 
   /// Returns the message of a `Start` call, which starts a process.
@@ -461,6 +469,31 @@ class envd : public std::enable_shared_from_this<envd> {
     if (found == presence::running)
       co_return error(exec_errc::unavailable, text + " is running, but the proxy did not find it; try again", cause);
     co_return error(exec_errc::unavailable, text + " was not found, and the service gave no reason; try again", cause);
+  }
+
+  static awaitable<bool> run_unlimited_script(std::shared_ptr<envd> self, std::vector<std::string> words,
+                                              std::string own_user, bool as_root, const char* doing) {
+    boost::json::object message = start_message("/bin/sh", words, ".", false);
+    for (;;) {
+      const bool root = as_root && !self->no_root_;
+      std::string user = own_user;
+      if (root) user = "root";
+      cofferdam::detail::connect_stream stream =
+          co_await envd::stream(self, "/process.Process/Start", message, doing, std::move(user), script_limit);
+      bool good = false;
+      for (;;) {
+        const std::optional<std::string_view> piece = co_await stream.next();
+        if (!piece) break;
+        const process_event event = process_event::parse(*piece);
+        if (event.what == process_event::kind::end) good = event.end.exit_code == 0;
+      }
+      const bool refused =
+          stream.failure() && (stream.failure()->code() == cofferdam::detail::connect_code::unauthenticated ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::permission_denied ||
+                               stream.failure()->code() == cofferdam::detail::connect_code::invalid_argument);
+      if (!root || !refused) co_return good;
+      self->no_root_ = true;
+    }
   }
 
   static constexpr std::chrono::seconds ping{50};

@@ -19,9 +19,9 @@
 #include <boost/json/object.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,7 +66,7 @@ class envd_script {
     command_result result;
     bool runs = false;
     const auto reads = [&]() -> awaitable<void> {
-      result = co_await read(daemon, std::move(message), doing, std::nullopt, max_bytes, &runs);
+      result = co_await read(daemon, std::move(message), doing, max_bytes, &runs);
     };
     const auto ends = [&]() -> awaitable<void> {
       if (!runs) return {};
@@ -76,22 +76,33 @@ class envd_script {
     co_return result;
   }
 
-  /// Starts a process, and reads its output to the end.
+  /// Starts a process, and reads its output to the end, within the time limit of one call. The daemon enforces this
+  /// limit, too, in case this program dies.
   /// \param message  the message of the `Start` call.
   /// \param purpose  the purpose of the process, for error messages. The text must outlive the call.
-  /// \param limit    a time limit that the daemon enforces; no value means no limit.
   /// \param runs     set to true while the process may run. May be null. The caller keeps it until the awaitable
   ///                 completes.
+  /// \throws the error of `envd::in_time`; error{exec_errc::too_large} if the process prints far more than `max_bytes`.
   static awaitable<command_result> read(std::shared_ptr<envd> daemon, boost::json::object message, const char* purpose,
-                                        std::optional<std::chrono::milliseconds> limit, std::size_t max_bytes,
-                                        bool* runs) {
+                                        std::size_t max_bytes, bool* runs) {
+    command_result result;
+    const auto reads = [&]() -> awaitable<void> {
+      result = co_await read_unlimited(daemon, std::move(message), purpose, max_bytes, runs);
+    };
+    co_await envd::in_time(daemon, std::ref(reads), purpose);
+    co_return result;
+  }
+
+ private:
+  static awaitable<command_result> read_unlimited(std::shared_ptr<envd> daemon, boost::json::object message,
+                                                  const char* purpose, std::size_t max_bytes, bool* runs) {
     bool unused = false;
     bool& may_run = runs != nullptr ? *runs : unused;
     may_run = true;
     cofferdam::detail::connect_stream stream;
     try {
-      stream =
-          co_await envd::stream(daemon, "/process.Process/Start", std::move(message), purpose, std::string(), limit);
+      stream = co_await envd::stream(daemon, "/process.Process/Start", std::move(message), purpose, std::string(),
+                                     daemon->request_timeout());
     } catch (const error& reason) {
       may_run = leaves_in_doubt(reason);
       throw;
@@ -115,6 +126,11 @@ class envd_script {
       if (event.what == process_event::kind::start) started = true;
       if (event.what == process_event::kind::out) out.add(event.data, max_bytes);
       if (event.what == process_event::kind::err) err.add(event.data, max_bytes);
+      const std::uint64_t total = out.total() + err.total();
+      if (total > max_dropped && total - max_dropped > max_bytes)
+        throw error(exec_errc::too_large, std::string("e2b: cannot ") + purpose +
+                                              ": its process has printed too much, " + std::to_string(total) +
+                                              " bytes");
       if (event.what == process_event::kind::end) {
         ended = event.end;
         may_run = false;
@@ -132,7 +148,6 @@ class envd_script {
     co_return result;
   }
 
- private:
   /// The beginning of an output.
   class kept_output {
    public:
@@ -142,6 +157,7 @@ class envd_script {
                    piece.begin() + static_cast<std::ptrdiff_t>(std::min(room, piece.size())));
       total_ += piece.size();
     }
+    std::uint64_t total() const noexcept { return total_; }
     captured_output take() { return {std::move(head_), bytes(), total_}; }
 
    private:
@@ -162,6 +178,8 @@ class envd_script {
   static constexpr const char* doing = "run a program of this library";
   /// The maximum size of all words and variables, in bytes; far below the limits of Linux.
   static constexpr std::size_t max_size = std::size_t{64} * 1024;
+  /// The maximum size of the output that is read and not kept, in bytes.
+  static constexpr std::size_t max_dropped = std::size_t{16} * 1024 * 1024;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -35,6 +35,8 @@
 #include <cofferdam/os/session_files.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -362,10 +364,20 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
       tag_ = cofferdam::detail::random_digits();
       is_ours_ = true;
       // A creation is not cancelled, because the service might create the sandbox nevertheless, and its id would be
-      // lost.
+      // lost. Not even a search by the tag would find a sandbox that the service is still creating.
       const auto self = shared_from_this();
       const auto creates = [self] { return self->create(); };
-      co_await cofferdam::detail::shielded(std::ref(creates));
+      std::optional<error> failure;
+      try {
+        co_await cofferdam::detail::shielded(std::ref(creates));
+      } catch (const error& reason) {
+        failure = reason;
+      }
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      if (state.cancelled() != asio::cancellation_type::none)
+        throw error(exec_errc::cancelled, "e2b: cancelled while a sandbox was created" +
+                                              (failure ? std::string("; ") + failure->what() : ""));
+      if (failure) throw *failure;
     }
     service_->hide(info_);
     end_at_ = now + life();
@@ -423,8 +435,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   awaitable<std::string> ask_shell() {
     std::vector<std::string> words{"-c", std::string(facts_script), "sh", settings_->workspace};
     boost::json::object message = envd::start_message("/bin/sh", words, ".", false);
-    command_result result = co_await envd_script::read(daemon_, std::move(message), "create the workspace",
-                                                       daemon_->request_timeout(), max_said, nullptr);
+    command_result result =
+        co_await envd_script::read(daemon_, std::move(message), "create the workspace", max_said, nullptr);
     const std::string_view shown = as_text(result.out().head());
     if (shown.empty()) co_return daemon_->redact().clean(as_text(result.err().head()));
     co_return std::string(shown);

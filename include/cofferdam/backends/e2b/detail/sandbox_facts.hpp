@@ -53,6 +53,11 @@ class sandbox_facts {
   /// \param printed  the output of `facts_script`: texts, each with a NUL byte behind it.
   /// \throws error{exec_errc::provider_failed} if the paths of the home and the workspace are missing.
   sandbox_facts(std::string_view printed, std::string_view workspace) {
+    if (printed.empty())
+      throw error(exec_errc::provider_failed,
+                  "e2b: the workspace \"" + one_line(workspace, 200) +
+                      "\" cannot be created in the sandbox: the script for this has printed "
+                      "nothing; check that /bin/sh of the template works");
     const std::string_view all = printed;
     std::vector<std::string> texts;
     for (std::size_t end = 0; (end = printed.find('\0')) != std::string_view::npos; printed.remove_prefix(end + 1))

@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,7 +71,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
     if (!self->may_not_be_root_) {
       std::optional<error> failure;
       try {
-        co_await start(self, "root");
+        co_await start_in_time(self, "root");
       } catch (const error& reason) {
         failure = reason;
       }
@@ -80,7 +81,7 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
       if (!is_refused) throw *failure;
       self->may_not_be_root_ = true;
     }
-    co_await start(self, std::string());
+    co_await start_in_time(self, std::string());
   }
 
   /// Returns true if there is a session that is not lost.
@@ -97,6 +98,10 @@ class sandbox_warden : public std::enable_shared_from_this<sandbox_warden> {
   void abandon() noexcept { session_.abandon(); }
 
  private:
+  static awaitable<void> start_in_time(std::shared_ptr<sandbox_warden> self, std::string user) {
+    const auto starts = [&] { return start(self, std::move(user)); };
+    co_await envd::in_time(self->daemon_, std::ref(starts), "start the warden");
+  }
   static awaitable<void> start(std::shared_ptr<sandbox_warden> self, std::string user) {
     const bool is_root = user == "root";
     std::vector<std::string> words{"/bin/sh", "-c", std::string(cofferdam::detail::over_script)};

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/within.hpp>
 #include <cofferdam/backends/kubernetes/cluster_choice.hpp>
 #include <cofferdam/backends/kubernetes/detail/adopt_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_access.hpp>
@@ -10,8 +11,8 @@
 #include <cofferdam/backends/kubernetes/detail/open_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox.hpp>
 #include <cofferdam/backends/kubernetes/detail/sandbox_settings.hpp>
-#include <cofferdam/backends/kubernetes/detail/within.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -42,13 +43,16 @@ inline awaitable<std::shared_ptr<sandbox>> open_sandbox(asio::any_io_executor ex
   // API server, and a slow credential plugin.
   const std::chrono::seconds moment(3);
   const auto opens = [&steps, &executor, limit = settings->open_timeout + moment] {
-    return within(executor, limit, steps,
-                  "kubernetes: the API server, or a credential plugin, did not answer in time; raise open_timeout()");
+    return cofferdam::detail::within(
+        executor, limit, steps,
+        error(exec_errc::provider_failed,
+              "kubernetes: the API server, or a credential plugin, did not answer in time; raise open_timeout()"));
   };
   const std::chrono::seconds discard_limit(20);
   const auto discards = [&opened, &executor, discard_limit] {
-    return within(
-        executor, discard_limit, [&opened] { return sandbox::discard(opened); }, "late");
+    return cofferdam::detail::within(
+        executor, discard_limit, [&opened] { return sandbox::discard(opened); },
+        error(exec_errc::provider_failed, "late"));
   };
   co_await cofferdam::detail::with_cleanup_after_failure(opens, discards);
   co_return opened;

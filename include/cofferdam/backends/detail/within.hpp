@@ -14,24 +14,23 @@
 #include <chrono>
 #include <exception>
 #include <functional>
-#include <string>
 #include <utility>
 
-namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
+namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Runs some work, and cancels it after a time limit.
 /// \param work  returns an awaitable<void>. The work is awaited to its end, even after the limit.
-/// \param late  the text of the error for work that the limit has ended.
-/// \throws error{exec_errc::provider_failed} if the limit has ended the work; otherwise what the work throws.
+/// \param late  the error for work that the limit has ended.
+/// \throws `late` if the limit has ended the work; otherwise what the work throws.
 inline awaitable<void> within(asio::any_io_executor executor, std::chrono::milliseconds limit,
-                              std::function<awaitable<void>()> work, std::string late) {
+                              std::function<awaitable<void>()> work, error late) {
   asio::steady_timer timer(executor, limit);
-  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, work(), cofferdam::detail::deferred),
-                                                      timer.async_wait(cofferdam::detail::deferred));
+  auto both = asio::experimental::make_parallel_group(asio::co_spawn(executor, work(), detail::deferred),
+                                                      timer.async_wait(detail::deferred));
   auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
   const auto& [order, failure, woken] = result;
-  if (order[0] == 1 && !woken && failure) throw error(exec_errc::provider_failed, late);
+  if (order[0] == 1 && !woken && failure) throw late;
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
