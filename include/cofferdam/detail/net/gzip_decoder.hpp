@@ -4,42 +4,19 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/crc32.hpp>
 #include <cofferdam/net/net_error.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-constexpr std::array<std::uint32_t, 256> make_crc32_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t n = 0; n < 256; ++n) {
-    std::uint32_t c = n;
-    for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xEDB88320U ^ (c >> 1U) : c >> 1U;
-    table[n] = c;
-  }
-  return table;
-}
-inline constexpr std::array<std::uint32_t, 256> crc32_table = make_crc32_table();
-
-/// The CRC-32 of gzip (polynomial 0xEDB88320), computed piece by piece.
-/// \par Source  RFC 1952, section 8.
-class crc32 {
- public:
-  void add(bytes_view data) noexcept {
-    for (const std::byte octet : data)
-      state_ = crc32_table[(state_ ^ std::to_integer<std::uint32_t>(octet)) & 0xFFU] ^ (state_ >> 8U);
-  }
-  std::uint32_t value() const noexcept { return state_ ^ 0xFFFFFFFFU; }
-
- private:
-  std::uint32_t state_ = 0xFFFFFFFFU;
-};
 
 /// A canonical Huffman code with at most 288 symbols.
 /// \par Source  RFC 1951, section 3.2.2.
@@ -214,6 +191,17 @@ class gzip_decoder {
 
   // ---- reading bits, lowest bit first ----
   bool need(unsigned count) noexcept {
+    if (count_ >= count) return true;
+    if (input_.size() >= 8) {  // as many whole bytes as fit
+      const auto* const at = reinterpret_cast<const unsigned char*>(input_.data());
+      const unsigned added = (63 - count_) / 8;
+      std::uint64_t more = 0;
+      for (unsigned i = 0; i < 8; ++i) more |= std::uint64_t{at[i]} << (8 * i);
+      bits_ |= (more & ((std::uint64_t{1} << (8 * added)) - 1)) << count_;
+      count_ += 8 * added;
+      input_ = input_.subspan(added);
+      return true;
+    }
     while (count_ < count) {
       if (input_.empty()) return false;
       bits_ |= std::uint64_t{std::to_integer<unsigned>(input_.front())} << count_;
@@ -231,11 +219,51 @@ class gzip_decoder {
 
   // ---- output ----
   bool is_piece_full() const noexcept { return written_ - flushed_ >= history_size || written_ % window_size == 0; }
-  void write(std::byte value) {
+  /// Returns the number of bytes, up to `wanted`, that the current piece of output can take at once.
+  /// \throws error{exec_errc::too_large} if the content may not have another byte.
+  std::size_t room(std::size_t wanted) const {
     if (total_ == max_bytes_)
       throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
-    ++total_;
-    window_[written_++ % window_size] = value;
+    const std::size_t in_piece = std::min(history_size - (written_ - flushed_), window_size - written_ % window_size);
+    return static_cast<std::size_t>(std::min<std::uint64_t>({wanted, in_piece, max_bytes_ - total_}));
+  }
+  /// Counts bytes that were written to the window.
+  void wrote(std::size_t count) noexcept {
+    total_ += count;
+    written_ += count;
+  }
+  void write(std::byte value) {
+    room(1);
+    window_[written_ % window_size] = value;
+    wrote(1);
+  }
+  /// Repeats earlier content, up to `length_` bytes of it. The source may overlap the bytes that are written: then it
+  /// has the same content again and again, of which each step copies all that is there already.
+  void repeat() {
+    const std::size_t source = (written_ - distance_) % window_size;
+    const std::size_t target = written_ % window_size;
+    const std::size_t count = std::min(room(length_), window_size - source);
+    for (std::size_t done = 0; done != count;) {
+      const std::size_t ready = source < target ? target + done - source : count;
+      const std::size_t step = std::min(count - done, ready);
+      std::memcpy(window_.data() + target + done, window_.data() + source, step);
+      done += step;
+    }
+    wrote(count);
+    length_ -= static_cast<std::uint32_t>(count);
+  }
+  /// Copies content from the input, up to `left_` bytes of it, of which the first may be in `bits_`.
+  void copy_input() {
+    if (count_ != 0) {
+      write(std::byte(take(8)));
+      --left_;
+      return;
+    }
+    const std::size_t count = room(std::min<std::size_t>(left_, input_.size()));
+    std::memcpy(window_.data() + written_ % window_size, input_.data(), count);
+    input_ = input_.subspan(count);
+    wrote(count);
+    left_ -= static_cast<std::uint32_t>(count);
   }
   void take_output() noexcept {
     const std::size_t start = flushed_ % window_size;
@@ -282,9 +310,8 @@ class gzip_decoder {
       }
       case state::stored:
         while (left_ != 0) {
-          if (!need(8)) return false;
-          write(std::byte(take(8)));
-          --left_;
+          if (count_ == 0 && input_.empty()) return false;
+          copy_input();
           if (is_piece_full()) return true;
         }
         end_block();
@@ -307,8 +334,7 @@ class gzip_decoder {
         return true;
       case state::copy:
         while (length_ != 0) {
-          write(window_[(written_ - distance_) % window_size]);
-          --length_;
+          repeat();
           if (is_piece_full()) return true;
         }
         state_ = state::symbol;
