@@ -94,7 +94,7 @@ mcp::server_options make_options(const mcp_options& chosen) {
     options.token(token);
   }
   if (!chosen.token_file.empty())
-    for (const std::string& token : secrets_in(chosen.token_file, "token")) options.token(token);
+    add_secrets(chosen.token_file, "token", [&options](std::string token) { options.token(std::move(token)); });
   if (chosen.no_token && chosen.http.empty()) refuse("--no-token needs --http HOST:PORT; stdio uses no tokens");
   if (chosen.no_token && !options.tokens().empty())
     refuse("--no-token cannot be combined with --token-file or COFFERDAM_MCP_TOKEN");

@@ -232,7 +232,7 @@ int run_serve(std::vector<std::string> words) {
   e2b_gateway::options options;
   const bool has_keys = !chosen->key_file.empty();
   if (has_keys)
-    for (const std::string& key : secrets_in(chosen->key_file, "key")) options.api_key(key);
+    add_secrets(chosen->key_file, "key", [&options](std::string key) { options.api_key(std::move(key)); });
   else
     options.api_key("e2b_" + random_text(40));
   options.port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());

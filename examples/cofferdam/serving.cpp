@@ -14,10 +14,11 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <sys/prctl.h>
 
@@ -30,14 +31,26 @@ std::string random_text(std::size_t digits) {
   return text;
 }
 
-std::vector<std::string> secrets_in(const std::string& path, const std::string& what) {
+void add_secrets(const std::string& path, const std::string& what, const std::function<void(std::string)>& add) {
+  const std::string name = "the " + what + " file \"" + cofferdam::one_line(path) + "\"";
   std::ifstream file(path);
-  if (!file) refuse("the " + what + " file \"" + cofferdam::one_line(path) + "\" cannot be read");
-  std::vector<std::string> secrets;
-  for (std::string line; std::getline(file, line);)
-    if (!line.empty()) secrets.push_back(line);
-  if (secrets.empty()) refuse("the " + what + " file \"" + cofferdam::one_line(path) + "\" contains no " + what);
-  return secrets;
+  if (!file) refuse(name + " cannot be read");
+  bool is_empty = true;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (++number == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
+    constexpr const char* blanks = " \t\r";
+    const std::size_t begin = line.find_first_not_of(blanks);
+    if (begin == std::string::npos) continue;
+    is_empty = false;
+    try {
+      add(line.substr(begin, line.find_last_not_of(blanks) + 1 - begin));
+    } catch (const cofferdam::error& reason) {
+      refuse(name + ", line " + std::to_string(number) + ": " + reason.what());
+    }
+  }
+  if (is_empty) refuse(name + " contains no " + what);
 }
 
 void become_undumpable() { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <string>
-#include <vector>
 
 // Functions of the two servers, `mcp` and `serve`.
 
@@ -18,10 +18,12 @@ inline constexpr std::chrono::seconds longest_end{9};
 /// Returns a random text of hexadecimal digits, from the system's source of random numbers.
 std::string random_text(std::size_t digits);
 
-/// Returns the lines of a file that are not empty: API keys or tokens.
+/// Reads a file of API keys or tokens, one in each line. Blanks around them, empty lines, the line ends of Windows and
+/// a byte order mark are ignored.
 /// \param what  the name of one of them, for messages: "token".
-/// \throws usage_error if the file cannot be read, or has none.
-std::vector<std::string> secrets_in(const std::string& path, const std::string& what);
+/// \param add   gets each of them, and throws an error if it is invalid.
+/// \throws usage_error if the file cannot be read, has none, or has an invalid one; the message names file and line.
+void add_secrets(const std::string& path, const std::string& what, const std::function<void(std::string)>& add);
 
 /// Keeps other programs of the same user from reading this program's memory (PR_SET_DUMPABLE 0).
 void become_undumpable();

@@ -726,7 +726,7 @@ def status_of(call, *arguments, **fields):
 def test_serve_takes_keys_of_a_file_templates_a_home_and_a_limit(place):
     with tempfile.TemporaryDirectory() as folder:
         keys = Path(folder, "keys")
-        keys.write_text("".join(f"e2b_{digit * 40}\n" for digit in "12"))
+        keys.write_text("\ufeff" + "".join(f" e2b_{digit * 40} \r\n" for digit in "121"))
         options = ["--key-file", str(keys), "--template", "Mine", "--home", "/srv/else", "--limit", "4"]
         client = ServeClient(place, *options, key="e2b_" + "1" * 40)
         equal(("E2B_API_KEY=" in client.line, "E2B_API_URL=" in client.line), (False, True), client.line)
@@ -770,6 +770,12 @@ def once_options_of_serve_that_cannot_work_are_refused():
         status, out, err = place.run(*words, "--port", "0", subcommand="serve")
         equal((status, out), (125, b""), err)
         check(reason in err, words, err)
+    with tempfile.TemporaryDirectory() as folder:
+        keys = Path(folder, "keys")
+        keys.write_text("e2b_1\n\ntwo words\n")
+        status, out, err = place.run("--key-file", str(keys), "--port", "0", subcommand="serve")
+        equal((status, out), (125, b""), err)
+        check(f"the key file \"{keys}\", line 3: ".encode() in err and b"two words" not in err, err)
 
 
 def once_serve_warns_if_other_machines_can_connect():

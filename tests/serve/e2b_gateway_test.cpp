@@ -341,6 +341,9 @@ TEST(E2bGateway, listening_beyond_this_machine_needs_a_key) {
 
 TEST(E2bGateway, options_that_cannot_be_are_refused) {
   using cofferdam_test::code_of;
+  EXPECT_EQ(e2b_gateway::options().api_key("a").api_key("b").api_key("a").api_keys(),
+            (std::vector<std::string>{"a", "b"}))
+      << "a key that is given twice would halve the share of each key";
   EXPECT_EQ(code_of([] { e2b_gateway::options().api_key(""); }), exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { e2b_gateway::options().api_key("a b"); }), exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { e2b_gateway::options().domain("a:1"); }), exec_errc::invalid_argument);

@@ -9,6 +9,7 @@
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -94,7 +95,7 @@ class options {
   options() = default;
 
   /// Adds an API key, which clients send in `X-API-KEY`. Each key has its own sandboxes. If no key was added, clients
-  /// may send any key, and the gateway serves only this machine.
+  /// may send any key, and the gateway serves only this machine. A key that was added before is not added again.
   /// \param key  1 to 512 visible ASCII characters. E2B's own keys are `e2b_` and 40 hexadecimal digits, and older SDKs
   ///             refuse other keys.
   /// \throws error{exec_errc::invalid_argument} for an invalid key; the message does not show it.
@@ -103,7 +104,7 @@ class options {
     for (const char c : key) is_visible = is_visible && c > ' ' && c < 0x7F;
     if (!is_visible)
       throw error(exec_errc::invalid_argument, "e2b_gateway: an API key must have 1 to 512 visible ASCII characters");
-    api_keys_.push_back(std::move(key));
+    if (std::find(api_keys_.begin(), api_keys_.end(), key) == api_keys_.end()) api_keys_.push_back(std::move(key));
     return *this;
   }
 
