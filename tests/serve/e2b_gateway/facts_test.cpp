@@ -181,6 +181,47 @@ TEST(E2bOutside, what_is_wrong_is_said_as_in_the_home) {
       e2b_gateway::options(), any_provider(walled_provider()));
 }
 
+TEST(E2bOutside, what_is_no_regular_file_is_named) {
+  const cofferdam_test::temporary_folder folder;
+  const std::string root = folder.path().string();
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        const auto message = [](const http_response& answer) {
+          return std::to_string(answer.status()) + " " + text_at(json_of(answer.text()), "message");
+        };
+        const std::string special = "it is a FIFO, socket or device, and not a regular file";
+        http_response answer = co_await client.get(box, "/files?path=/dev/zero");
+        EXPECT_EQ(message(answer), "400 read '/dev/zero': " + special);
+        answer = co_await client.put(box, "/files?path=/dev/full", "x");
+        EXPECT_EQ(message(answer), "400 write '/dev/full': " + special);
+        answer = co_await client.put(box, "/files?path=" + root + "/pipe", "x");
+        EXPECT_EQ(message(answer), "400 write '" + root + "/pipe': " + special);
+        answer = co_await client.get(box, "/files?path=" + root);
+        EXPECT_EQ(message(answer), "400 path is a directory: '" + root + "'");
+        answer = co_await client.put(box, "/files?path=" + root + "/loop", "x");
+        EXPECT_EQ(message(answer), "400 write '" + root +
+                                       "/loop': it is a symbolic link whose target does not exist, or which leads "
+                                       "back to itself");
+      },
+      e2b_gateway::options(), any_provider(walled_provider()));
+}
+
+TEST(E2bOutside, a_file_whose_size_is_reported_as_0_is_read_to_its_end) {
+  run_with_gateway(
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        http_response answer = co_await client.get(box, "/files?path=/proc/self/status");
+        EXPECT_EQ(answer.status(), 200);
+        EXPECT_TRUE(answer.text().starts_with("Name:\tcat\n")) << answer.text();
+        answer = co_await client.get(box, "/files?path=/proc/self/mem");
+        EXPECT_EQ(answer.status(), 500) << "a file that cannot be read is not an empty one";
+      },
+      e2b_gateway::options(), any_provider(walled_provider()));
+}
+
 TEST(E2bOutside, files_of_the_host_stay_out_of_reach_without_walls) {
   const cofferdam_test::temporary_folder folder;
   const std::string root = folder.path().string();

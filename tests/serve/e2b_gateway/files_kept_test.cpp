@@ -90,6 +90,14 @@ TEST(E2bUploads, a_link_that_leads_out_and_what_is_no_file_are_refused) {
     for (const char* const path : {"pipe", "folder", "to_folder"}) {
       answer = co_await client.put(box, std::string("/files?path=") + path, "x");
       EXPECT_EQ(answer.status(), 400) << path << answer.text();
+      const bool is_directory = answer.text().find("path is a directory") != std::string::npos;
+      EXPECT_EQ(is_directory, std::string_view(path) != "pipe") << answer.text();
+    }
+    ran = co_await client.run(box, "ln -s loop loop; ln -s none/none lost");
+    for (const char* const path : {"loop", "lost"}) {
+      answer = co_await client.put(box, std::string("/files?path=") + path, "x");
+      EXPECT_EQ(answer.status(), 400) << path;
+      EXPECT_NE(answer.text().find("a symbolic link whose target does not exist"), std::string::npos) << answer.text();
     }
   });
 }

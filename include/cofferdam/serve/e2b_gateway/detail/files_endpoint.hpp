@@ -105,7 +105,8 @@ class files_endpoint {
   http_refusal refusal(const error& failure, std::string_view path) const {
     const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
     if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
-    if (failure.code() == exec_errc::not_a_file) return {400, "path is a directory: " + name};
+    if (failure.cause() == std::errc::is_a_directory) return {400, "path is a directory: " + name};
+    if (failure.code() == exec_errc::not_a_file) return {400, failure.what()};
     if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::permission_denied)
       return {403, failure.what()};
     if (failure.code() == exec_errc::invalid_argument) return {400, failure.what()};
@@ -180,8 +181,17 @@ class files_endpoint {
     }
     if (wrong) throw *wrong;
     http_reply head = head_of(path);
-    co_await call_.begin(std::move(head), source->size());
-    std::uint64_t left = source->size();
+    if (!source->size()) {
+      co_await call_.begin(std::move(head));
+      for (;;) {
+        const bytes piece = co_await source->read();
+        if (piece.empty()) co_return;
+        const bytes_view view(piece);
+        co_await call_.write(view);
+      }
+    }
+    std::uint64_t left = *source->size();
+    co_await call_.begin(std::move(head), left);
     while (left != 0) {
       bytes piece = co_await source->read();
       if (piece.empty()) break;

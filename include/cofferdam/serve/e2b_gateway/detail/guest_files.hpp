@@ -96,7 +96,8 @@ class guest_files {
   ///     file cannot be read.
   class reading {
    public:
-    std::uint64_t size() const noexcept { return size_; }
+    /// Returns the size of the file; no value for a file whose size the system does not know, such as those of /proc.
+    const std::optional<std::uint64_t>& size() const noexcept { return size_; }
     /// Returns the next piece of the content; an empty piece at its end.
     awaitable<bytes> read() {
       if (!first_.empty()) co_return std::exchange(first_, bytes());
@@ -111,7 +112,7 @@ class guest_files {
     friend class guest_files;
     process running_;
     bytes first_;  // the part of the content that has arrived with the size
-    std::uint64_t size_ = 0;
+    std::optional<std::uint64_t> size_;
   };
 
   /// Opens a regular file that is not in the workspace.
@@ -134,12 +135,21 @@ class guest_files {
       throw failure_of(result, "read", path);
     }
     const char* const text = as_text(head).data();
-    const std::from_chars_result parsed = std::from_chars(text, text + line, opened.size_);
+    const std::from_chars_result parsed = std::from_chars(text, text + line, opened.size_.emplace());
     if (parsed.ec != std::errc{} || parsed.ptr != text + line)
       throw error(exec_errc::io_error,
                   "read " + cofferdam::detail::shown_path(path) + ": the environment sent an invalid answer");
     head.erase(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(line + 1));
     opened.first_ = std::move(head);
+    if (*opened.size_ != 0) co_return opened;
+    // The system reports this size for an empty file, and for files whose content it makes during the reading.
+    opened.first_ = co_await opened.read();
+    if (!opened.first_.empty()) {
+      opened.size_.reset();
+      co_return opened;
+    }
+    const command_result result = co_await opened.running_.wait();
+    if (!result.ok()) throw failure_of(result, "read", path);
     co_return opened;
   }
 
@@ -153,16 +163,32 @@ class guest_files {
                       sandbox_.paths().home() + ", or a backend with walls, such as jail or docker");
   }
 
-  static constexpr int is_no_file = 43;
+  static constexpr int is_directory = 43;
   static constexpr int is_missing = 44;
   static constexpr int is_denied = 45;
+  static constexpr int is_no_file = 46;
+  static constexpr int leads_nowhere = 47;
 
+  /// Returns the error for a directory in place of a file.
+  static error directory_error(std::string_view doing, std::string_view path) {
+    return {exec_errc::not_a_file,
+            std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": it is a directory",
+            std::make_error_code(std::errc::is_a_directory)};
+  }
+  static error special_file_error(std::string_view doing, std::string_view path) {
+    return {exec_errc::not_a_file, std::string(doing) + " " + cofferdam::detail::shown_path(path) +
+                                       ": it is a FIFO, socket or device, and not a regular file"};
+  }
   /// Converts the failure of a script, which has one of the exit codes above, to an error.
   static error failure_of(const command_result& result, std::string_view doing, std::string_view path) {
     const std::string what = std::string(doing) + " " + cofferdam::detail::shown_path(path) + ": ";
     const std::string told = one_line(result.err().text());
     if (result.exit_code() == is_missing) return {exec_errc::not_found, what + "no such file"};
-    if (result.exit_code() == is_no_file) return {exec_errc::not_a_file, what + "not a regular file"};
+    if (result.exit_code() == is_directory) return directory_error(doing, path);
+    if (result.exit_code() == is_no_file) return special_file_error(doing, path);
+    if (result.exit_code() == leads_nowhere || told.find("levels of symbolic links") != std::string::npos)
+      return {exec_errc::invalid_argument,
+              what + "it is a symbolic link whose target does not exist, or which leads back to itself"};
     if (told.find("No space left") != std::string::npos || told.find("quota exceeded") != std::string::npos)
       return {exec_errc::io_error, what + told, std::make_error_code(std::errc::no_space_on_device)};
     if (result.exit_code() == is_denied || told.find("ermission denied") != std::string::npos ||
@@ -176,7 +202,8 @@ class guest_files {
   static constexpr std::size_t max_piece = std::size_t{64} * 1024;
 
   static constexpr std::string_view read_script = R"sh([ -e "$1" ] || exit 44
-[ -f "$1" ] || exit 43
+[ -d "$1" ] && exit 43
+[ -f "$1" ] || exit 46
 [ -r "$1" ] || exit 45
 stat -L -c %s "$1" || exit 1
 exec cat "$1")sh";

@@ -64,16 +64,18 @@ class in_place_writer {
 
   // The shell script that writes its input to a file. It prints "go" when the file is open and empty.
   static constexpr std::string_view script = R"sh([ -d "$1" ] && exit 43
-r=$(pwd -P) && t=$(readlink -f "$1") || exit 42
+r=$(pwd -P) || exit 42
+t=$(readlink -f "$1") || exit 47
 case $t in "${r%/}"/*) ;; *) exit 42 ;; esac
-[ -e "$1" ] && [ ! -f "$1" ] && exit 43
+[ -e "$1" ] && [ ! -f "$1" ] && exit 46
 [ -e "$1" ] && [ ! -w "$1" ] && exit 45
 exec 3>"$1" || exit 45
 echo go
 exec cat >&3)sh";
 
   // The script for a file that is not in the workspace.
-  static constexpr std::string_view outside_script = R"sh([ -e "$1" ] && [ ! -f "$1" ] && exit 43
+  static constexpr std::string_view outside_script = R"sh([ -d "$1" ] && exit 43
+[ -e "$1" ] && [ ! -f "$1" ] && exit 46
 mkdir -p "${1%/*}/" || exit 45
 exec 3>"$1" || exit 45
 echo go
@@ -100,6 +102,8 @@ exec cat >&3)sh";
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found) throw;
     }
+    if (found && found->is_directory()) throw guest_files::directory_error("write", path);
+    if (found && found->type() == file_type::other) throw guest_files::special_file_error("write", path);
     const bool is_link = found && found->type() == file_type::symlink;
     if (found && (is_link || found->type() == file_type::regular) && environment.can_start()) {
       std::optional<transferred_file> written = co_await write_in_place(environment, source, path);
