@@ -5,7 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 #include <cofferdam/network/egress_policy.hpp>

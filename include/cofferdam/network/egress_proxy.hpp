@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/network/egress_policy.hpp>
 
 #include <cstddef>

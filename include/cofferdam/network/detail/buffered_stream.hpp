@@ -5,7 +5,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/co_spawn.hpp>

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/deadline_timer.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/network/detail/egress_state.hpp>
 #include <cofferdam/network/network_event.hpp>

@@ -6,7 +6,7 @@
 #include <cofferdam/detail/net/resolve_host.hpp>
 #include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/net/byte_stream.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/network/detail/certificate_authority.hpp>
