@@ -60,8 +60,9 @@ class sandbox_registry;
 /// An upload over an existing file is written in place by a shell in the sandbox, as by envd, E2B's daemon in a
 /// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed within the home. If
 /// such an upload is incomplete, the file is incomplete. A new file is written completely or not at all, and so is any
-/// file if no shell may run. The data of `X-Metadata-` fields is stored by path, so it does not follow files that
-/// commands move. The process ids that clients see are assigned by the gateway; the system does not know them. If a
+/// file if no shell may run. The data of `X-Metadata-` fields is stored for the file, so it follows a file that commands
+/// move; for that, the sandbox needs the program `stat`, otherwise such an upload is refused with status 501. A sandbox
+/// may have 4 MiB of it: if there is more, that of files that have left the home is forgotten. The process ids that clients see are assigned by the gateway; the system does not know them. If a
 /// listener of a process does not read, the process has to wait.
 ///
 /// \par Security  the provider determines the isolation. A listener that is not loopback needs an API key; TLS

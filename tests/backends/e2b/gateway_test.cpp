@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,6 +84,37 @@ TEST(E2bGateway, what_happens_in_a_folder_is_heard) {
       if (!event || event->path() == "new.txt") break;
     }
   });
+}
+
+// The client uploads a file under another name, and moves it by a command.
+TEST(E2bGateway, metadata_of_files_survive_the_client_s_own_upload_and_a_move_by_a_command) {
+  for (const e2b::command_transport how : {e2b::command_transport::warden, e2b::command_transport::daemon}) {
+    with(
+        [](e2b::environment& env) -> awaitable<void> {
+          e2b::file_metadata notes;
+          notes.add("source", "https://example.org/data");
+          co_await env.write_file("d/data.csv", as_bytes("a,b\n"), notes);
+          e2b::file_metadata stored = co_await env.metadata_of("d/data.csv");
+          EXPECT_EQ(stored.all(), notes.all());
+          co_await env.run_command("mv d e; mv e/data.csv 'e/a\nb'; echo x > d.csv");
+          stored = co_await env.metadata_of("e/a\nb");
+          EXPECT_EQ(stored.all(), notes.all());
+          stored = co_await env.metadata_of("d.csv");
+          EXPECT_TRUE(stored.empty());
+          const std::map<std::string, e2b::file_metadata> listed = co_await env.metadata_in("e");
+          EXPECT_EQ(listed.size(), 1U);
+          EXPECT_TRUE(listed.contains("a\nb"));
+          // A new file has nothing of the earlier one, even if it gets its number on the device.
+          co_await env.run_command("rm -r e; mkdir e; echo x > e/new");
+          stored = co_await env.metadata_of("e/new");
+          EXPECT_TRUE(stored.empty());
+          co_await env.write_file("f", as_bytes("1"), notes);
+          co_await write_text(env, "f", "2");
+          stored = co_await env.metadata_of("f");
+          EXPECT_TRUE(stored.empty());
+        },
+        how);
+  }
 }
 
 // A command of a warden is no process of the daemon, which does not list the warden either.

@@ -299,7 +299,7 @@ awaitable<void> set_up(e2b::provider sandboxes) {
     notes.add("source", "https://example.org/data");
     co_await env.write_file("data.csv", as_bytes("a,b\n1,2\n"), notes);
     e2b::file_metadata stored = co_await env.metadata_of("data.csv");
-    std::cout << *stored.find("source") << "\n";
+    if (const std::string* source = stored.find("source")) std::cout << *source << "\n";
   });
 }
 

@@ -77,6 +77,25 @@ std::string with_path(const std::string& path) { return R"({"path":")" + path + 
 
 // ---- outside of the home ----
 
+TEST(E2bOutside, metadata_of_files_follow_a_move_to_another_file_system) {
+  const std::string shared = "/dev/shm/cofferdam-" + std::to_string(getpid());
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        http_request request = gateway_client::to_sandbox("POST", "/files?path=d/a", box);
+        request.field("X-Metadata-Author", "me").content("application/octet-stream", "x");
+        http_response answer = co_await client.http.request(std::move(request));
+        EXPECT_EQ(answer.status(), 200) << answer.text();
+        answer = co_await client.call(box, files_call("Move"), R"({"source":"d","destination":")" + shared + "\"}");
+        EXPECT_EQ(answer.status(), 200) << answer.text();
+        answer = co_await client.call(box, files_call("Stat"), with_path(shared + "/a"));
+        EXPECT_NE(answer.text().find(R"("metadata":{"author":"me"})"), std::string_view::npos) << answer.text();
+        answer = co_await client.call(box, files_call("Remove"), with_path(shared));
+        EXPECT_EQ(answer.status(), 200) << answer.text();
+      },
+      e2b_gateway::options(), any_provider(walled_provider()));
+}
+
 TEST(E2bOutside, files_are_reached_where_walls_stand) {
   const cofferdam_test::temporary_folder folder;
   const std::string root = folder.path().string();

@@ -228,6 +228,17 @@ TEST(E2bUploads, metadata_is_kept_and_moves_with_the_file) {
     answer = co_await client.put(box, "/files?path=e/b", "x");
     answer = co_await client.call(box, "filesystem.Filesystem/Move", R"({"source":"e/b","destination":"e/a"})");
     EXPECT_EQ(answer.text().find("metadata"), std::string_view::npos) << answer.text();
+    // A command moves a file, and another file takes its place.
+    answer = co_await send("g", two);
+    gateway_stream moved = co_await client.run(box, "mv g h; echo other > g; ln h hard; cp h copy");
+    for (const std::string path : {"h", "hard"}) {
+      answer = co_await stat(path);
+      EXPECT_NE(answer.text().find("author"), std::string_view::npos) << path;
+    }
+    for (const std::string path : {"g", "copy"}) {
+      answer = co_await stat(path);
+      EXPECT_EQ(answer.text().find("author"), std::string_view::npos) << path;
+    }
     const std::vector<gateway_client::fields> wrong{{{"X-Metadata-", "x"}},
                                                     {{"X-Metadata-a", "\xC3\xA4"}},
                                                     {{"X-Metadata-" + std::string(247, 'k'), "x"}},
@@ -239,6 +250,23 @@ TEST(E2bUploads, metadata_is_kept_and_moves_with_the_file) {
     answer = co_await client.get(box, "/files?path=f");
     EXPECT_EQ(answer.status(), 404);
   });
+}
+
+TEST(E2bUploads, metadata_that_could_be_lost_is_refused_before_the_file_is_written) {
+  run_with_gateway(
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        http_request request = gateway_client::to_sandbox("POST", "/files?path=a", box);
+        request.field("X-Metadata-Author", "me").content("application/octet-stream", "x");
+        http_response answer = co_await client.http.request(std::move(request));
+        EXPECT_EQ(answer.status(), 501) << answer.text();
+        EXPECT_NE(answer.text().find("stat"), std::string_view::npos) << answer.text();
+        answer = co_await client.get(box, "/files?path=a");
+        EXPECT_EQ(answer.status(), 404);
+        answer = co_await client.put(box, "/files?path=a", "x");
+        EXPECT_EQ(answer.status(), 200) << answer.text();
+      },
+      e2b_gateway::options(), any_provider(local().without_warning() | allow_commands("true")));
 }
 
 // ---- sandboxes per key ----

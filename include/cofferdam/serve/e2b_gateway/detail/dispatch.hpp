@@ -258,6 +258,8 @@ class dispatcher {
         reply = error_reply(403, failure.what());
       } else if (failure.code() == exec_errc::invalid_argument) {
         reply = error_reply(400, failure.what());
+      } else if (failure.code() == exec_errc::unsupported) {
+        reply = error_reply(501, failure.what());
       } else {
         throw;
       }

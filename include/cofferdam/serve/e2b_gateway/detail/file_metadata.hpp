@@ -9,7 +9,9 @@
 #include <boost/json/object.hpp>
 
 #include <cstddef>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,8 +19,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// The metadata that clients have set for files, by `X-Metadata-KEY` header fields. envd, E2B's daemon in a sandbox,
-/// stores it in attributes of the files. The gateway stores it by path, so it follows moves and removals by clients,
-/// but not by commands.
+/// stores it in attributes of the files. The gateway stores it by the identity of the file (`guest_files::identity_of`),
+/// so it follows a file that a client or a command moves, and ends with the file.
 /// \par Source  envd's API, envd.yaml.
 class metadata_store {
  public:
@@ -50,65 +52,53 @@ class metadata_store {
     return result;
   }
 
+  /// Returns true if no file has metadata.
+  bool empty() const noexcept { return files_.empty(); }
+
   /// Replaces the metadata of a file.
-  /// \throws http_refusal 507 if the sandbox has too much metadata already.
-  void assign(const std::string& path, const values& metadata) {
-    forget(path);
-    if (metadata.empty()) return;
-    const std::size_t size = size_of(path, metadata);
-    if (size > max_bytes - bytes_)
-      throw http_refusal(507, "file metadata: the sandbox already has the maximum of 4 MiB");
-    bytes_ += size;
-    files_.emplace(path, metadata);
-  }
-  /// Removes the metadata of a path that was removed, and of everything below it.
-  void removed(const std::string& path) {
-    forget(path);
-    for (auto at = files_.lower_bound(path + "/"); at != files_.end() && at->first.starts_with(path + "/");) {
-      bytes_ -= size_of(at->first, at->second);
-      at = files_.erase(at);
+  /// \return  false if the sandbox has too much metadata. Then nothing has changed.
+  bool assign(const std::string& identity, const values& metadata) {
+    const auto old = files_.find(identity);
+    const std::size_t freed = old == files_.end() ? 0 : size_of(old->first, old->second);
+    const std::size_t size = metadata.empty() ? 0 : size_of(identity, metadata);
+    if (size > max_bytes - (bytes_ - freed)) return false;
+    bytes_ = bytes_ - freed + size;
+    if (metadata.empty()) {
+      files_.erase(identity);
+    } else {
+      files_.insert_or_assign(identity, metadata);
     }
+    return true;
   }
-  /// Moves the metadata of a path, and of everything below it, to another path.
-  void moved(const std::string& from, const std::string& to) {
-    std::map<std::string, values> taken;
-    const auto take = [&](auto at) {
-      bytes_ -= size_of(at->first, at->second);
-      taken.emplace(to + at->first.substr(from.size()), std::move(at->second));
-      return files_.erase(at);
-    };
-    if (const auto found = files_.find(from); found != files_.end()) take(found);
-    for (auto at = files_.lower_bound(from + "/"); at != files_.end() && at->first.starts_with(from + "/");)
-      at = take(at);
-    removed(to);
-    for (auto& [path, metadata] : taken) {
-      bytes_ += size_of(path, metadata);
-      files_.insert_or_assign(path, std::move(metadata));
+  /// Returns the metadata of a file; an empty map if it has none.
+  values find(const std::string& identity) const {
+    const auto found = files_.find(identity);
+    return found == files_.end() ? values() : found->second;
+  }
+  /// Forgets the metadata of all files but these.
+  void keep_only(const std::set<std::string>& identities) {
+    for (auto at = files_.begin(); at != files_.end();) {
+      const bool is_kept = identities.contains(at->first);
+      if (!is_kept) bytes_ -= size_of(at->first, at->second);
+      at = is_kept ? std::next(at) : files_.erase(at);
     }
   }
 
   /// Adds the member `metadata` to the description of a file, if the file has metadata.
-  void describe(boost::json::object& file, const std::string& path) const {
-    const auto found = files_.find(path);
-    if (found == files_.end()) return;
+  static void describe(boost::json::object& file, const values& metadata) {
+    if (metadata.empty()) return;
     boost::json::object object;
-    for (const auto& [key, value] : found->second) object[boost::json::string_view(key.data(), key.size())] = value;
+    for (const auto& [key, value] : metadata) object[boost::json::string_view(key.data(), key.size())] = value;
     file["metadata"] = std::move(object);
   }
 
  private:
   static constexpr std::size_t max_bytes = std::size_t{4} * 1024 * 1024;
 
-  static std::size_t size_of(const std::string& path, const values& metadata) noexcept {
-    std::size_t size = path.size() + 128;
+  static std::size_t size_of(const std::string& identity, const values& metadata) noexcept {
+    std::size_t size = identity.size() + 128;
     for (const auto& [key, value] : metadata) size += key.size() + value.size() + 128;
     return size;
-  }
-  void forget(const std::string& path) noexcept {
-    const auto found = files_.find(path);
-    if (found == files_.end()) return;
-    bytes_ -= size_of(found->first, found->second);
-    files_.erase(found);
   }
 
   std::map<std::string, values> files_;

@@ -260,6 +260,8 @@ class files_endpoint {
     }
     call_.body_limit(core_->options().upload());
     if (is_gzip) source->decode_gzip(core_->options().upload());
+    guest_files files(*sandbox_);
+    if (!metadata.empty()) co_await files.check_metadata();
     transfer_result report;
     std::exception_ptr failure;
     try {
@@ -277,8 +279,8 @@ class files_endpoint {
       object["name"] = valid_json_text(std::string_view(whole).substr(whole.rfind('/') + 1));
       object["path"] = valid_json_text(whole);
       object["type"] = "file";
-      sandbox_->metadata().assign(file.destination(), metadata);
-      sandbox_->metadata().describe(object, file.destination());
+      co_await files.set_metadata(file.destination(), metadata);
+      metadata_store::describe(object, metadata);
       answer.push_back(std::move(object));
     }
     http_reply reply = text_reply(200, boost::json::serialize(answer));

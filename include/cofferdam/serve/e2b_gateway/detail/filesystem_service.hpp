@@ -101,8 +101,9 @@ class filesystem_service {
   }
   awaitable<boost::json::object> entry_answer(directory_entry found, std::string path) {
     co_await served_sandbox::learn_names(sandbox_, found);
+    const metadata_store::values metadata = co_await files().metadata_of(path);
     boost::json::object answer;
-    answer["entry"] = sandbox_.describe(found, path);
+    answer["entry"] = sandbox_.describe(found, path, metadata);
     co_return answer;
   }
 
@@ -110,7 +111,6 @@ class filesystem_service {
     const std::string given = text_of("path");
     const std::string path = locate(given);
     std::optional<directory_entry> found = co_await look(path);
-    if (!found) sandbox_.metadata().removed(path);
     if (!found)
       throw rpc_failure(
           cofferdam::detail::connect_code::not_found,
@@ -133,8 +133,10 @@ class filesystem_service {
         place, options,
         "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
     if (!listing.empty()) co_await served_sandbox::learn_names(sandbox_, listing.front());
+    guest_files::metadata_map metadata = co_await files().metadata_below(place, depth);
     boost::json::array entries;
-    for (const directory_entry& entry : listing) entries.push_back(sandbox_.describe(entry, below(path, entry.path())));
+    for (const directory_entry& entry : listing)
+      entries.push_back(sandbox_.describe(entry, below(path, entry.path()), metadata[entry.path()]));
     boost::json::object answer;
     if (!entries.empty()) answer["entries"] = std::move(entries);
     co_return answer;
@@ -172,7 +174,6 @@ class filesystem_service {
     const std::size_t slash = to.rfind('/');
     if (slash != std::string::npos && slash != 0) co_await files().make_directory(to.substr(0, slash));
     co_await files().rename(from, to);
-    sandbox_.metadata().moved(from, to);
     found = co_await look(to);
     if (!found) throw error(exec_errc::not_found, "move: the file was removed again");
     boost::json::object answer = co_await entry_answer(std::move(*found), to);
@@ -189,7 +190,6 @@ class filesystem_service {
     } catch (const error& failure) {
       if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
-    sandbox_.metadata().removed(path);
   }
 
   // ---- watching directories ----
@@ -256,7 +256,7 @@ class filesystem_service {
                                                             std::vector<file_event> events) {
     std::vector<boost::json::object> objects;
     objects.reserve(events.size());
-    std::map<std::string, std::optional<directory_entry>, std::less<>> entries;
+    std::map<std::string, std::optional<boost::json::object>, std::less<>> entries;
     for (const file_event& event : events) {
       boost::json::object object;
       object["name"] = valid_json_text(event.name());
@@ -267,10 +267,15 @@ class filesystem_service {
         const std::string path = cofferdam::detail::joined_path(watch->path(), event.name());
         auto known = entries.find(path);
         if (known == entries.end()) {
-          std::optional<directory_entry> found = co_await look(path);
-          known = entries.emplace(path, std::move(found)).first;
+          std::optional<boost::json::object> described;
+          const std::optional<directory_entry> found = co_await look(path);
+          if (found) {
+            const metadata_store::values metadata = co_await files().metadata_of(path);
+            described = sandbox_.describe(*found, path, metadata);
+          }
+          known = entries.emplace(path, std::move(described)).first;
         }
-        if (known->second) object["entry"] = sandbox_.describe(*known->second, path);
+        if (known->second) object["entry"] = *known->second;
       }
       objects.push_back(std::move(object));
     }

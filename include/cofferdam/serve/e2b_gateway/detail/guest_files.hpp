@@ -12,12 +12,18 @@
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/command_files.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/file_metadata.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -78,7 +84,8 @@ class guest_files {
     co_await cofferdam::detail::remove_place(environment(), std::move(path));
   }
 
-  /// Renames a file or directory. One of the paths may be in the workspace, and the other elsewhere.
+  /// Renames a file or directory, with the metadata of all files in it. One of the paths may be in the workspace, and
+  /// the other elsewhere.
   awaitable<void> rename(std::string from, std::string to) {
     if (is_in_workspace(from) && is_in_workspace(to)) {
       co_await environment().files().rename(std::move(from), std::move(to));
@@ -87,7 +94,56 @@ class guest_files {
     std::string outside = from;
     if (is_in_workspace(from)) outside = to;
     co_await check_walls(std::move(outside));
-    co_await cofferdam::detail::rename_place(environment(), place(std::move(from)), place(std::move(to)));
+    // On another file system, the files get a new identity.
+    const metadata_map metadata = co_await metadata_below(from, SIZE_MAX);
+    co_await cofferdam::detail::rename_place(environment(), place(std::move(from)), place(to));
+    if (metadata.empty()) co_return;
+    const std::map<std::string, std::string> moved = co_await identities(to, SIZE_MAX);
+    for (const auto& [path, identity] : moved)
+      if (const auto found = metadata.find(path); found != metadata.end()) co_await assign(identity, found->second);
+  }
+
+  // ---- metadata of files ----
+
+  /// The metadata of files, by their paths relative to the listed directory; "" for the directory itself.
+  using metadata_map = std::map<std::string, metadata_store::values>;
+
+  /// Throws error{exec_errc::unsupported} if the gateway could not find a file again that a command has moved.
+  awaitable<void> check_metadata() {
+    const std::string home = co_await identity_of(".");
+    if (home.empty())
+      throw error(exec_errc::unsupported,
+                  "file metadata: the gateway recognizes files by the program stat, which this sandbox does not have "
+                  "or may not run; leave the metadata out");
+  }
+  /// Replaces the metadata of a file.
+  /// \throws http_refusal 507 if the sandbox has too much metadata.
+  awaitable<void> set_metadata(std::string path, metadata_store::values metadata) {
+    if (metadata.empty() && store().empty()) co_return;
+    const std::string identity = co_await identity_of(path);
+    if (!identity.empty()) {
+      co_await assign(identity, std::move(metadata));
+    } else if (!metadata.empty()) {
+      throw error(exec_errc::io_error, "file metadata: " + cofferdam::detail::shown_path(path) +
+                                           " was removed before its metadata could be stored");
+    }
+  }
+  /// Returns the metadata of a file; an empty map if it has none.
+  awaitable<metadata_store::values> metadata_of(std::string path) {
+    if (store().empty()) co_return metadata_store::values();
+    const std::string identity = co_await identity_of(std::move(path));
+    co_return store().find(identity);
+  }
+  /// Returns the metadata of the files that are in a directory and have some.
+  /// \param depth  the maximum depth; 1 for the entries of the directory itself.
+  awaitable<metadata_map> metadata_below(std::string path, std::size_t depth) {
+    metadata_map result;
+    if (store().empty()) co_return result;
+    const std::map<std::string, std::string> found = co_await identities(std::move(path), depth);
+    for (const auto& [name, identity] : found)
+      if (metadata_store::values metadata = store().find(identity); !metadata.empty())
+        result.emplace(name, std::move(metadata));
+    co_return result;
   }
 
   /// Starts a command that prints the size of a regular file in a line, and then its content. Symbolic links are
@@ -199,6 +255,61 @@ class guest_files {
   }
 
  private:
+  // Prints the identity and the path of the regular files in a directory, or of one file, to which a symbolic link may
+  // lead. No path contains "//".
+  static constexpr std::string_view identity_script = R"sh(f='//%d:%i:%w//%n'
+if [ "$2" = 0 ]; then exec stat -L -c "$f" -- "$1"; fi
+exec find "$1" -maxdepth "$2" -type f -exec stat -c "$f" {} +)sh";
+
+  /// Returns the identity of a file: its device, its number on the device, and the time of its creation, by which it
+  /// differs from an earlier file with the same number. An empty text if there is no such file, or no program `stat`.
+  awaitable<std::string> identity_of(std::string path) {
+    std::map<std::string, std::string> found = co_await identities(std::move(path), 0);
+    if (found.empty()) co_return std::string();
+    co_return std::move(found.begin()->second);
+  }
+  /// Returns the identities of the files in a directory, by their paths relative to the directory.
+  /// \param depth  the maximum depth; 0 for the path itself.
+  awaitable<std::map<std::string, std::string>> identities(std::string path, std::size_t depth) {
+    const std::string start = place(std::move(path));
+    command reader = argv("/bin/sh", "-c", std::string(identity_script), "sh", start,
+                          std::to_string(std::min<std::size_t>(depth, std::numeric_limits<int>::max())));
+    reader.keep_output(max_identities);
+    const command_result result = co_await environment().run_command(std::move(reader));
+    if (result.out().cut() != 0)
+      throw error(exec_errc::too_large, "file metadata: more than the limit of 64 MiB of paths in " +
+                                            cofferdam::detail::shown_path(start) + "; use a smaller directory");
+    std::map<std::string, std::string> found;
+    std::string_view rest = as_text(result.out().head());
+    while (rest.starts_with("//")) {
+      rest.remove_prefix(2);
+      const std::size_t middle = rest.find("//");
+      if (middle == std::string_view::npos) break;
+      const std::string_view identity = rest.substr(0, middle);
+      rest.remove_prefix(middle + 2);
+      std::string_view name = rest.substr(0, rest.find("\n//"));
+      rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+      if (rest.empty() && name.ends_with('\n')) name.remove_suffix(1);
+      if (name.starts_with(start)) name.remove_prefix(start.size());
+      if (name.starts_with('/')) name.remove_prefix(1);
+      found.emplace(std::string(name), std::string(identity));
+    }
+    co_return found;
+  }
+  /// Replaces the metadata of a file. If there is no more room, forgets the metadata of files that are not in the
+  /// workspace any more.
+  awaitable<void> assign(std::string identity, metadata_store::values metadata) {
+    if (store().assign(identity, metadata)) co_return;
+    const std::map<std::string, std::string> found = co_await identities(".", SIZE_MAX);
+    std::set<std::string> living{identity};
+    for (const auto& [path, each] : found) living.insert(each);
+    store().keep_only(living);
+    if (!store().assign(identity, metadata))
+      throw http_refusal(507, "file metadata: the sandbox already has the maximum of 4 MiB");
+  }
+  metadata_store& store() noexcept { return sandbox_.metadata(); }
+
+  static constexpr std::size_t max_identities = std::size_t{64} * 1024 * 1024;
   static constexpr std::size_t max_piece = std::size_t{64} * 1024;
 
   static constexpr std::string_view read_script = R"sh([ -e "$1" ] || exit 44

@@ -109,7 +109,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   /// Describes a file as the message `EntryInfo` of envd, E2B's daemon in a sandbox, with its metadata. Facts that the
   /// environment does not report are left out.
   /// \param path  the path of the file, as `guest_paths::locate` returns it.
-  boost::json::object describe(const directory_entry& found, const std::string& path) const {
+  boost::json::object describe(const directory_entry& found, const std::string& path,
+                               const metadata_store::values& metadata) const {
     boost::json::object object = paths_.describe(found, path);
     std::string owner = found.owner();
     std::string group = found.group();
@@ -119,7 +120,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     if (!group.empty()) object["group"] = valid_json_text(group);
     if (const auto when = found.modified()) object["modifiedTime"] = timestamp(*when);
     if (const std::string target = found.target(); !target.empty()) object["symlinkTarget"] = valid_json_text(target);
-    metadata_.describe(object, path);
+    metadata_store::describe(object, metadata);
     return object;
   }
   /// Reads the names of the guest's users and groups by a command, at the first call, if the environment reports only
