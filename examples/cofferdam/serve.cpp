@@ -15,9 +15,14 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/pool.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
+#include <cofferdam/net/net_error.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
@@ -215,6 +220,25 @@ awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen
   return gateway.serve(jails_of(chosen), chosen.pool);
 }
 
+/// Prints why a request has failed, in one line and without keys. A client that disconnects is no failure.
+void complain_of_request(const std::exception_ptr& failure, const std::vector<std::string>& keys) {
+  std::string reason;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const error& why) {
+    if (why.code() == exec_errc::cancelled || why.cause().category() == net_error_category()) return;
+    reason = why.what();
+  } catch (const std::exception& why) {
+    reason = why.what();
+  }
+  for (const std::string& key : keys)
+    for (std::size_t at = reason.find(key); at != std::string::npos; at = reason.find(key))
+      reason.replace(at, key.size(), "***");
+  for (char& c : reason)
+    if (c == '\n') c = ' ';
+  complain("a request failed: " + printable_text(reason));
+}
+
 constexpr const char* host_paths =
     "with --provider local, the commands of clients run on this machine as your user: /home/user, /tmp and all other "
     "absolute paths are those of this machine, and commands can read and overwrite the files there. A file that a "
@@ -241,7 +265,10 @@ int run_serve(std::vector<std::string> words) {
   for (const template_option& each : chosen->templates) templates.push_back(each.name);
   options.templates(std::move(templates));
   http_server_settings server = options.server();
-  options.server(server.stop_timeout(std::chrono::seconds(1)));
+  const auto complains = [keys = options.api_keys()](const http_request_head&, std::exception_ptr failure) {
+    complain_of_request(failure, keys);
+  };
+  options.server(server.stop_timeout(std::chrono::seconds(1)).on_error(complains));
   // Clients may create sandboxes without internet access only if no sandbox has it.
   const bool has_walls = chosen->place.provider == "jail" || chosen->place.provider == "docker";
   if (has_walls && network_of(chosen->place) == "none") options.without_internet();

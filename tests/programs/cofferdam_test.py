@@ -895,6 +895,21 @@ def once_an_agent_of_mcp_needs_a_model_and_a_key():
         check(expected in ended.stderr, words, ended.stderr)
 
 
+def once_serve_prints_why_a_sandbox_could_not_be_opened_and_tells_its_client_the_class():
+    client = ServeClient(Place("none", ["--provider", "docker:x"], {"DOCKER_HOST": "unix:///no/docker.sock"}))
+    try:
+        client.sandbox()
+        answer = ""
+    except urllib.error.HTTPError as refused:
+        equal(refused.code, 500)
+        answer = refused.read().decode()
+    check("The sandbox could not be opened: the backend of this gateway" in answer, answer)
+    check("docker.sock" not in answer, answer)
+    client.server.send_signal(signal.SIGINT)
+    _, err = client.server.communicate(timeout=LIMIT)
+    equal((err.count(b"\n"), b"/no/docker.sock" in err), (1, True), err)
+
+
 def once_a_pool_that_cannot_be_opened_is_an_answer_of_mcp():
     place = Place("none", ["--provider", "docker:x", "--pool", "2"], {"DOCKER_HOST": "unix:///no/docker.sock"})
     client = McpClient(place)

@@ -284,16 +284,32 @@ class broken_provider {
   }
 };
 
-TEST(E2bGateway, a_provider_that_fails_is_an_answer_that_tells_no_secret) {
+const std::string not_opened =
+    "The sandbox could not be opened: the backend of this gateway failed; the reason is in the messages of the "
+    "gateway, "
+    "for its operator";
+
+TEST(E2bGateway, a_provider_that_fails_is_an_answer_that_tells_no_secret_and_a_message_for_the_operator) {
+  std::string told;
+  http_server_settings settings = e2b_gateway::options().server();
+  settings.on_error([&told](const http_request_head& head, std::exception_ptr failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      told += head.method + " " + reason.what() + "\n";
+    }
+  });
   run_with_gateway(
       [](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
         for (int i = 0; i < 3; ++i) {
           const http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
-          EXPECT_EQ(said(answer), failure_text(500, "The sandbox could not be created, or changed"));
+          EXPECT_EQ(said(answer), failure_text(500, not_opened));
         }
         EXPECT_EQ(gateway.sandboxes(), 0U);
       },
-      e2b_gateway::options().sandboxes(1), any_provider(broken_provider()));
+      e2b_gateway::options().sandboxes(1).server(settings), any_provider(broken_provider()));
+  const std::string line = "POST the daemon at /secret/socket is not there\n";
+  EXPECT_EQ(told, line + line + line);
 }
 
 TEST(E2bGateway, takes_its_sandboxes_from_a_pool_that_outlives_it) {
@@ -320,7 +336,7 @@ TEST(E2bGateway, a_pool_that_cannot_open_is_an_answer_within_seconds) {
         for (int i = 0; i < 3; ++i) {
           const auto begin = std::chrono::steady_clock::now();
           const http_response answer = co_await client.api("POST", "/v2/sandboxes", R"({"templateID":"base"})");
-          EXPECT_EQ(said(answer), failure_text(500, "The sandbox could not be created, or changed"));
+          EXPECT_EQ(said(answer), failure_text(500, not_opened));
           EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
         }
       };

@@ -230,7 +230,8 @@ class options {
   }
 
   /// Sets the limits of the HTTP server. `allowed_hosts` in it are further host names of the gateway, which checks them
-  /// itself. Default: 1024 connections, 10 minutes for a client that does not read, and 640 s between two requests.
+  /// itself. `on_error` gets the reasons for which sandboxes could not be opened; clients get only a class of reasons.
+  /// Default: 1024 connections, 10 minutes for a client that does not read, and 640 s between two requests.
   /// E2B's clients keep an unused connection for a shorter time than that.
   options& server(http_server_settings settings) {
     server_ = std::move(settings);

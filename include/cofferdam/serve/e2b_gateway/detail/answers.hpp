@@ -91,6 +91,25 @@ inline cofferdam::detail::connect_code connect_code_of(const error& failure) noe
   return cofferdam::detail::connect_code::internal;
 }
 
+/// Returns the message for a client whose sandbox could not be opened: the class of the failure, but not its reason.
+inline std::string opening_failure(const error& failure) {
+  std::string_view what = "the backend of this gateway failed";
+  switch (static_cast<exec_errc>(failure.code().value())) {
+    case exec_errc::unsupported:
+    case exec_errc::invalid_argument: what = "the host of this gateway lacks something that its backend needs"; break;
+    case exec_errc::permission_denied: what = "the backend of this gateway refused permission"; break;
+    case exec_errc::not_found:
+      what = "the backend of this gateway lacks the image or another part of the sandbox";
+      break;
+    case exec_errc::unavailable:
+    case exec_errc::provider_lost: what = "the backend of this gateway cannot be reached, or is busy"; break;
+    case exec_errc::io_error: what = "a file or a connection of this gateway's backend failed"; break;
+    default: break;
+  }
+  return "The sandbox could not be opened: " + std::string(what) +
+         "; the reason is in the messages of the gateway, for its operator";
+}
+
 /// Returns true if the request failed because of the client's connection. The HTTP server handles such a failure
 /// itself.
 inline bool is_connection_failure(const error& failure) noexcept {

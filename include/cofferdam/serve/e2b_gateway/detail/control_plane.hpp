@@ -25,6 +25,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -162,8 +163,24 @@ class control_plane {
     settings.resumes_on_request = lifecycle.resumes();
     settings.owner = owner_;
     refuse_missing_features(object, core_->options());
-    sandbox_registry::sandbox_pointer sandbox =
-        co_await sandbox_registry::create(core_, std::move(settings), std::move(opener));
+    sandbox_registry::sandbox_pointer sandbox = co_await open(std::move(settings), std::move(opener));
+    co_return sandbox;
+  }
+
+  /// Opens a sandbox. If its provider fails, passes the reason to the operator of the gateway.
+  /// \throws http_refusal 500 with the class of the reason, if the provider fails. The client does not get the reason
+  ///     itself, which may name files and addresses of the host.
+  awaitable<sandbox_registry::sandbox_pointer> open(sandbox_settings settings, environment_opener opener) {
+    sandbox_registry::sandbox_pointer sandbox;
+    std::optional<error> failure;
+    try {
+      sandbox = co_await sandbox_registry::create(core_, std::move(settings), std::move(opener));
+    } catch (const error& reason) {
+      if (reason.code() == exec_errc::cancelled) throw;
+      failure = reason;
+      if (const auto& report = core_->options().server().on_error()) report(call_.head(), std::current_exception());
+    }
+    if (failure) throw http_refusal(500, opening_failure(*failure));
     co_return sandbox;
   }
 
@@ -228,14 +245,10 @@ class control_plane {
       add_tokens(settings, settings.token.has_value());
       boost::json::object result;
       try {
-        const sandbox_registry::sandbox_pointer created =
-            co_await sandbox_registry::create(core_, std::move(settings), opener_of(taken));
+        const sandbox_registry::sandbox_pointer created = co_await open(std::move(settings), opener_of(taken));
         result["sandbox"] = sandbox_object(*created);
       } catch (const http_refusal& refusal) {
         result["error"] = error_object(refusal.status(), refusal.what());
-      } catch (const error& failure) {
-        if (failure.code() == exec_errc::cancelled) throw;
-        result["error"] = error_object(500, "The sandbox could not be created");
       }
       answer.push_back(std::move(result));
     }

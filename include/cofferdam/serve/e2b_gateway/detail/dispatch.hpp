@@ -67,7 +67,7 @@ class dispatcher {
     if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
     if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
     // The client does not get the reason. It is reported to the operator of the gateway.
-    return error_reply(500, "The sandbox could not be created, or changed");
+    return error_reply(500, "The sandbox could not be changed");
   }
 
   static awaitable<void> serve_api(std::shared_ptr<sandbox_registry> core, http_call& call) {
