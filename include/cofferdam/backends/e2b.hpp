@@ -138,6 +138,7 @@ class environment {
   /// by `auto_pause` at the end of its lifetime. Then commands and file operations throw
   /// error{exec_errc::unavailable}, whose `cause()` is sandbox_errc::paused, until `resume()`.
   /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
+  /// \throws error{exec_errc::unsupported} if the service cannot pause the sandbox, which keeps running.
   awaitable<void> pause(pause_options options = pause_options());
   /// Resumes the sandbox, no matter which client has paused it. Its remaining lifetime is then `lifetime`.
   /// \param from  `stored_state::files` starts the sandbox anew from its disk, even if its memory was stored.

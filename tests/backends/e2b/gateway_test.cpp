@@ -173,6 +173,32 @@ TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {
   });
 }
 
+TEST(E2bGateway, a_sandbox_that_cannot_be_paused_is_an_error_and_keeps_running) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    std::string told;
+    try {
+      co_await env.pause();
+    } catch (const error& failure) {
+      told = failure.what();
+      EXPECT_EQ(failure.code(), exec_errc::unsupported) << told;
+    }
+    EXPECT_NE(told.find("the backend of this gateway cannot be paused"), std::string::npos) << told;
+    e2b::account_options who;
+    who.api_key = secret_string(key);
+    who.api_url = gateway().url();
+    const e2b::sandbox_list list(who, e2b::surroundings());
+    std::error_code caught;
+    try {
+      co_await list.pause(env.id());
+    } catch (const error& failure) {
+      caught = failure.code();
+    }
+    EXPECT_EQ(caught, exec_errc::unsupported);
+    command_result result = co_await env.run_command("echo on");
+    EXPECT_EQ(result.out_text(), "on\n");
+  });
+}
+
 TEST(E2bGateway, a_sandbox_that_somebody_ends_is_a_lost_provider) {
   with([](e2b::environment& env) -> awaitable<void> {
     process running = co_await env.start(shell("echo up; sleep 60"));

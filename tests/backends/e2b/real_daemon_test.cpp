@@ -442,6 +442,30 @@ TEST(E2bRealDaemon, a_sandbox_that_was_paused_says_so_and_goes_on_after_resume) 
   EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
 }
 
+TEST(E2bRealDaemon, a_refused_pause_succeeds_only_if_the_sandbox_is_paused) {
+  scripted_service service;
+  const auto refuses = answers(409, R"({"code":409,"message":"Error pausing sandbox"})");
+  service.instead["POST /sandboxes/iabc/pause"] = {refuses, refuses};
+  service.instead["GET /sandboxes/iabc"] = {answers(200, paused),
+                                            answers(200, R"({"sandboxID":"iabc","state":"running"})")};
+  service.instead["POST /sandboxes/iabc/connect"] = {answers(201, connected)};
+  service.run([&]() -> awaitable<void> {
+    e2b::environment env = co_await service.provider().open();
+    co_await env.pause();
+    co_await env.resume();
+    std::error_code caught;
+    try {
+      co_await env.pause();
+    } catch (const error& failure) {
+      caught = failure.code();
+    }
+    EXPECT_EQ(caught, exec_errc::provider_failed);
+    command_result result = co_await env.run_command(shell("x"));
+    EXPECT_EQ(result.exit_code(), 3) << "commands do not wait";
+    co_await env.close();
+  });
+}
+
 TEST(E2bRealDaemon, a_stream_that_breaks_because_the_sandbox_was_paused_says_so) {
   scripted_service service;
   service.command = [&](http_call& call, const boost::json::object& body) {

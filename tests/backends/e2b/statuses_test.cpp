@@ -184,7 +184,6 @@ std::optional<exec_errc> error_for(const answer& given, const std::string& name)
     case 405:
     case 410:
     case 501: return exec_errc::unsupported;
-    case 409: return name == "pause" ? std::nullopt : std::optional(exec_errc::provider_failed);
     case 507: return exec_errc::io_error;
     default: return exec_errc::provider_failed;
   }

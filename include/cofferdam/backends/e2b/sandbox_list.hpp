@@ -50,6 +50,7 @@ class sandbox_list {
   awaitable<bool> kill(std::string id) const { return end(who_, std::move(id)); }
   /// Pauses a sandbox.
   /// \return  false if the sandbox is already paused.
+  /// \throws error{exec_errc::unsupported} if the service cannot pause it. The sandbox keeps running.
   awaitable<bool> pause(std::string id, pause_options options = pause_options()) const {
     return pause_it(who_, std::move(id), options);
   }

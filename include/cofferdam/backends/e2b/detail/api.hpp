@@ -271,15 +271,22 @@ class api {
 
   /// Pauses a sandbox.
   /// \return  false if the sandbox is already paused.
+  /// \throws error{exec_errc::unsupported} if the service cannot pause it.
   awaitable<bool> pause(std::string id, pause_options options) {
     check_sandbox_id(id);
+    constexpr const char* doing = "pause the sandbox";
     static const std::vector<int> fine{409};
     boost::json::object body;
     if (options.stored == stored_state::files) body["memory"] = false;
     if (options.strict) body["requireHealthyGuest"] = true;
-    http_response answer =
-        co_await ask("POST", "/sandboxes/" + id + "/pause", std::move(body), "pause the sandbox", fine);
-    co_return answer.status() != 409;
+    const http_response answer = co_await ask("POST", "/sandboxes/" + id + "/pause", std::move(body), doing, fine);
+    if (answer.status() != 409) co_return true;
+    // The service answers 409 for a sandbox that is already paused, and the gateway also where nothing can pause.
+    const presence found = co_await presence_of(id);
+    if (found == presence::paused) co_return false;
+    const std::string message = redact_.clean(said_message(redact_.clean(answer.text())));
+    if (message.starts_with("unsupported: ")) throw refused_error(doing, 501, message.substr(13));
+    throw refused_error(doing, 409, message);
   }
 
   /// Sets the remaining lifetime of a sandbox, in seconds.

@@ -215,7 +215,7 @@ class control_plane {
 
   awaitable<saved_snapshot> take_snapshot(sandbox_registry::sandbox_pointer sandbox, std::string what,
                                           std::string name) {
-    if (!sandbox->can_pause())
+    if (!sandbox->can_save())
       throw http_refusal(501, what +
                                   ": the backend of this gateway cannot save a sandbox; create a new sandbox, and "
                                   "download and upload the files");
@@ -236,7 +236,7 @@ class control_plane {
     if (count < 1 || count > 100)
       throw http_refusal(400, "validation error: \"count\" must be an integer from 1 to 100");
     const std::chrono::seconds life = checked_life(fields.number("timeout").value_or(300));
-    if (sandbox->can_pause() && !core_->options().snapshots()) throw no_provider();
+    if (sandbox->can_save() && !core_->options().snapshots()) throw no_provider();
     const saved_snapshot taken = co_await take_snapshot(sandbox, "fork", "");
     boost::json::array answer;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -350,10 +350,7 @@ class control_plane {
       co_return http_reply(204);
     }
     if (what == "pause") {
-      // E2B's clients take status 409 as the answer that nothing was paused, and not as a failure.
-      if (!sandbox->can_pause())
-        throw http_refusal(409, "Error pausing sandbox - the backend of this gateway cannot be paused; sandbox '" +
-                                    sandbox->settings().id + "' keeps running");
+      if (!sandbox->can_pause()) co_return cannot_pause(*sandbox);
       const bool done = co_await served_sandbox::pause(sandbox);
       if (!done)
         throw http_refusal(409, "Error pausing sandbox - sandbox '" + sandbox->settings().id + "' is already paused");
@@ -373,6 +370,16 @@ class control_plane {
     int status = 200;
     if (resumed) status = 201;
     co_return json_reply(status, sandbox_object(*sandbox));
+  }
+
+  /// Returns the reply if nothing can pause a sandbox. E2B's clients take status 409 as the answer that nothing was
+  /// paused, and not as a failure. This library's client throws an error because of the `error_code`.
+  static http_reply cannot_pause(const served_sandbox& sandbox) {
+    boost::json::object object =
+        error_object(409, "Error pausing sandbox - the backend of this gateway cannot be paused; sandbox '" +
+                              sandbox.settings().id + "' keeps running");
+    object["error_code"] = "unsupported";
+    return json_reply(409, object);
   }
 
   static void prolong(served_sandbox& sandbox, std::chrono::seconds life) {

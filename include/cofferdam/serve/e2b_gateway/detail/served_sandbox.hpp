@@ -136,7 +136,10 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   }
   cofferdam::detail::joined_tasks& tasks() noexcept { return *tasks_; }
   state now() const noexcept { return state_; }
+  /// Returns true if the environment can be paused and resumed.
   bool can_pause() const noexcept { return opened_.environment().can_suspend(); }
+  /// Returns true if the environment can save its files in a snapshot.
+  bool can_save() const noexcept { return opened_.environment().can_suspend(); }
   std::chrono::system_clock::time_point started() const noexcept { return started_; }
   std::chrono::system_clock::time_point ends() const noexcept { return ends_shown_; }
   std::chrono::milliseconds rest() const noexcept {
