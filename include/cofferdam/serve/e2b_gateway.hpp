@@ -49,7 +49,8 @@ class sandbox_registry;
 /// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
 /// refreshes. A repeated creation with the same `Idempotency-Key` gets the same sandbox. Pause, resume, auto-resume and
 /// snapshots need a `suspendable_environment`; forks also need `e2b_gateway::options::snapshots`. A sandbox that cannot
-/// be paused keeps running, and is killed at the end of its lifetime. Processes have output, input, signals, terminals
+/// be paused keeps running. If its client wants it to be paused at the end of its lifetime, it is kept running for
+/// `e2b_gateway::options::max_kept`, and the answers have a member `notice` that explains it. Processes have output, input, signals, terminals
 /// and several listeners. Files have signed URLs, gzip and metadata. Directories are watched by polling. Services can
 /// be added on further ports (`e2b_gateway::options::port`), such as the code interpreter
 /// (`e2b_gateway::code_interpreter`).

@@ -284,12 +284,13 @@ TEST(E2bCreation, what_cannot_be_paused_keeps_running) {
         co_await client.create(R"({"templateID":"base","autoPause":true,"autoResume":{"enabled":true}})");
     http_response answer = co_await client.api("GET", "/sandboxes/" + box.id);
     const boost::json::value detail = json_of(answer.text());
-    EXPECT_EQ(text_at(detail.at("lifecycle"), "onTimeout"), "kill") << "it is not described as what it cannot do";
-    EXPECT_FALSE(detail.at("lifecycle").at("autoResume").as_bool());
+    EXPECT_EQ(text_at(detail.at("lifecycle"), "onTimeout"), "pause");
+    EXPECT_NE(text_at(detail, "notice").find("keeps running for up to 86400 s"), std::string::npos);
     answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
     EXPECT_EQ(message_of(answer),
               "409 Error pausing sandbox - the backend of this gateway cannot be paused; sandbox '" + box.id +
                   "' keeps running");
+    EXPECT_EQ(text_at(json_of(answer.text()), "error_code"), "unsupported") << "so cofferdam's client reports an error";
     answer = co_await client.get(box, "/health");
     EXPECT_EQ(answer.status(), 204);
     const std::string way_out =
@@ -301,6 +302,36 @@ TEST(E2bCreation, what_cannot_be_paused_keeps_running) {
     answer = co_await client.api("GET", "/snapshots");
     EXPECT_EQ(said(answer), "200 []");
   });
+}
+
+TEST(E2bCreation, what_cannot_be_paused_is_kept_after_its_lifetime_until_a_limit) {
+  run_with_gateway(
+      [](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+        const std::string body = R"({"templateID":"base","timeout":1,"lifecycle":{"onTimeout":"pause"}})";
+        http_response answer = co_await client.api("POST", "/v2/sandboxes", body);
+        const boost::json::value made = json_of(answer.text());
+        EXPECT_NE(text_at(made, "notice"), "");
+        const gateway_sandbox_name kept{text_at(made, "sandboxID"), text_at(made, "envdAccessToken")};
+        const gateway_sandbox_name killed = co_await client.create(R"({"templateID":"base","timeout":1})");
+        const std::function<bool()> one = [&] { return gateway.sandboxes() == 1; };
+        const bool is_one = co_await comes_about(one);
+        EXPECT_TRUE(is_one);
+        gateway_stream stream = co_await client.run(kept, "echo here");
+        EXPECT_EQ(stream.out, "here\n");
+        answer = co_await client.api("GET", "/sandboxes/" + kept.id);
+        EXPECT_EQ(text_at(json_of(answer.text()), "state"), "running");
+        answer = co_await client.api("GET", "/sandboxes/" + killed.id);
+        EXPECT_EQ(answer.status(), 404);
+        // A new lifetime is not longer than requested, and the sandbox is kept again after it.
+        answer = co_await client.api("POST", "/v2/sandboxes/" + kept.id + "/connect", R"({"timeout":1})");
+        EXPECT_EQ(answer.status(), 200);
+        const std::function<bool()> none = [&] { return gateway.sandboxes() == 0; };
+        const auto begin = std::chrono::steady_clock::now();
+        const bool is_none = co_await comes_about(none);
+        EXPECT_TRUE(is_none);
+        EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(3900));
+      },
+      e2b_gateway::options().max_kept(std::chrono::seconds(3)));
 }
 
 /// A local environment that pretends to support pausing and snapshots.

@@ -198,6 +198,15 @@ class options {
     max_lifetime_ = lifetime;
     return *this;
   }
+  /// Sets how long a sandbox is kept after the end of its lifetime, if its client wants it to be paused then, but the
+  /// environment cannot be paused. Meanwhile it keeps running, and counts in `sandboxes`. A request that sets a lifetime
+  /// begins a new one. From one second to one year; default: 24 hours.
+  options& max_kept(std::chrono::seconds time) {
+    if (time < std::chrono::seconds(1) || time > std::chrono::hours(24 * 365))
+      throw error(exec_errc::invalid_argument, "e2b_gateway: the maximum kept time must be from one second to a year");
+    max_kept_ = time;
+    return *this;
+  }
   /// Sets the interval at which a watched directory is listed if the environment cannot watch it (see
   /// `directory_watch::lists`). From 10 ms to one hour; default: 250 ms.
   options& watch_interval(std::chrono::milliseconds time) {
@@ -256,6 +265,7 @@ class options {
   std::size_t memory() const noexcept { return memory_ < message_ ? message_ : memory_; }
   std::uint64_t upload() const noexcept { return upload_; }
   std::chrono::seconds max_lifetime() const noexcept { return max_lifetime_; }
+  std::chrono::seconds max_kept() const noexcept { return max_kept_; }
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
   /// Returns the services of all sandboxes, by port.
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
@@ -301,6 +311,7 @@ class options {
   std::size_t memory_ = std::size_t{64} * 1024 * 1024;
   std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
   std::chrono::seconds max_lifetime_{24 * 3600};
+  std::chrono::seconds max_kept_{24 * 3600};
   std::chrono::milliseconds watch_interval_{250};
   std::map<std::uint16_t, port_factory> ports_;
   snapshot_provider snapshots_;

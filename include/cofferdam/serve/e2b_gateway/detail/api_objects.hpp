@@ -143,6 +143,16 @@ inline boost::json::object strings_object(const string_pairs& strings) {
   return object;
 }
 
+/// Adds the member `notice` to the description of a sandbox that its client wants to be paused, but that cannot be
+/// paused. E2B's API has no such member, and its clients ignore it.
+inline void add_notice(boost::json::object& object, const served_sandbox& sandbox) {
+  if (!sandbox.settings().pauses_at_end || sandbox.can_pause()) return;
+  object["notice"] =
+      "the backend of this gateway cannot pause a sandbox: at the end of its lifetime, this one keeps running for up "
+      "to " +
+      std::to_string(sandbox.options().max_kept().count()) + " s, until a request sets a new lifetime or kills it";
+}
+
 /// Makes the object `Sandbox`, the answer to create and connect.
 inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
   const sandbox_settings& settings = sandbox.settings();
@@ -156,6 +166,7 @@ inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
   object["domain"] = settings.domain;
   object["trafficAccessToken"] = nullptr;
   if (settings.traffic_token) object["trafficAccessToken"] = *settings.traffic_token;
+  add_notice(object, sandbox);
   return object;
 }
 
@@ -190,6 +201,7 @@ inline boost::json::object detail_object(const served_sandbox& sandbox) {
   lifecycle["autoResume"] = settings.resumes_on_request;
   lifecycle["onTimeout"] = settings.pauses_at_end ? "pause" : "kill";
   object["lifecycle"] = std::move(lifecycle);
+  add_notice(object, sandbox);
   return object;
 }
 

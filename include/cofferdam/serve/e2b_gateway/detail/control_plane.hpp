@@ -383,7 +383,7 @@ class control_plane {
   }
 
   static void prolong(served_sandbox& sandbox, std::chrono::seconds life) {
-    if (sandbox.rest() < life) sandbox.live(life);
+    if (sandbox.is_kept() || sandbox.rest() < life) sandbox.live(life);
   }
 
   static http_reply logs() {

@@ -143,8 +143,6 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     settings.id = sandbox_id_text();
     settings.number = ++self->made_;
     settings.domain = self->domain_;
-    // A sandbox that cannot be paused is killed at its end, and clients see that in its description.
-    if (!opened.environment().can_suspend()) settings.pauses_at_end = settings.resumes_on_request = false;
     const std::chrono::seconds life = settings.life;
     auto sandbox = std::make_shared<served_sandbox>(self->executor_, self->options_, std::move(settings),
                                                     std::move(opened), std::move(slots));
@@ -225,21 +223,23 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
     return share;
   }
 
-  /// Pauses or ends the sandbox at the end of its lifetime.
+  /// Pauses, keeps or ends the sandbox at the end of its lifetime.
   static awaitable<void> watch_over(std::shared_ptr<sandbox_registry> self, sandbox_pointer sandbox) {
     for (;;) {
       const bool is_due = co_await served_sandbox::until_end(sandbox);
       if (!is_due) co_return;
-      bool is_paused = false;
-      if (sandbox->settings().pauses_at_end) {
+      bool is_left = false;
+      if (sandbox->settings().pauses_at_end && !sandbox->can_pause()) {
+        is_left = sandbox->keep(self->options_.max_kept());
+      } else if (sandbox->settings().pauses_at_end) {
         try {
-          is_paused = co_await served_sandbox::pause(sandbox);
+          is_left = co_await served_sandbox::pause(sandbox);
         } catch (const error& failure) {
           if (failure.code() == exec_errc::cancelled) throw;
         }
       }
       if (sandbox->now() == served_sandbox::state::ended) co_return;
-      if (!is_paused && sandbox->now() == served_sandbox::state::running) {
+      if (!is_left && sandbox->now() == served_sandbox::state::running) {
         self->close(sandbox);
         co_return;
       }

@@ -148,10 +148,22 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
 
   /// Sets the remaining lifetime, counted from now.
   void live(std::chrono::milliseconds time) {
+    is_kept_ = false;
     ends_ = steady_clock::now() + time;
     ends_shown_ = std::chrono::system_clock::now() + time;
     wake();
   }
+
+  /// Keeps the sandbox running after the end of its lifetime, because it cannot be paused.
+  /// \return  false if this time has passed, too.
+  bool keep(std::chrono::milliseconds time) {
+    if (is_kept_) return false;
+    live(time);
+    is_kept_ = true;
+    return true;
+  }
+  /// Returns true between a call of `keep` and the next one of `live`.
+  bool is_kept() const noexcept { return is_kept_; }
 
   /// Waits for the end of the lifetime, which cannot be reached while the sandbox is paused.
   /// \return false if the sandbox was ended before.
@@ -406,6 +418,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   state state_ = state::running;
   guest_names names_;
   bool has_names_ = false;
+  bool is_kept_ = false;
   bool is_walled_ = false;
   bool is_sweeping_ = false;
   bool is_closed_ = false;
