@@ -223,6 +223,8 @@ class environment {
   /// Returns the absolute path of the workspace in the sandbox.
   const std::string& workspace() const;
   /// Returns the URL of a port in the sandbox, for example of a server that a command has started.
+  /// \throws error{exec_errc::unsupported} if `provider::sandbox_url` does not contain `{port}` and `{id}`, so that no
+  ///     URL leads to the port.
   std::string port_url(std::uint16_t port) const;
   /// Ends all commands and the sandbox. If the environment comes from `in_sandbox`, only the processes of its commands
   /// are ended, and the sandbox continues. Pending commands fail with error{exec_errc::environment_closed}. Cannot be

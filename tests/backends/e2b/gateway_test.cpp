@@ -11,6 +11,7 @@
 #include <cofferdam/serve/e2b_gateway.hpp>
 
 #include "net/http_server_support.hpp"
+#include "support/error_of.hpp"
 #include "support/gateway_thread.hpp"
 #include "support/run.hpp"
 
@@ -170,6 +171,14 @@ TEST(E2bGateway, a_sandbox_is_found_again_by_its_id_and_by_the_list) {
     co_await env.set_lifetime(60s);
     e2b::sandbox_info info = co_await list.look(env.id());
     EXPECT_EQ(info.state(), "running");
+  });
+}
+
+// The address of the gateway is the same for all ports, so no URL leads to one of them.
+TEST(E2bGateway, the_url_of_a_port_is_an_error_if_it_could_not_name_the_port) {
+  with([](e2b::environment& env) -> awaitable<void> {
+    EXPECT_EQ(cofferdam_test::code_of([&] { static_cast<void>(env.port_url(8000)); }), exec_errc::unsupported);
+    co_return;
   });
 }
 

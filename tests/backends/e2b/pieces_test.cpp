@@ -88,6 +88,20 @@ TEST(E2bAccount, urls_of_services_that_imitate_it_have_patterns) {
   EXPECT_EQ(who.sandbox(49983, "iabc", "").text(), "https://example.org/kruise/iabc/49983");
 }
 
+TEST(E2bAccount, ports_have_addresses_only_if_these_name_the_port_and_the_sandbox) {
+  account_options options;
+  options.api_key = secret_string("key");
+  const auto has = [&](const char* url) {
+    options.sandbox_url = url;
+    return account::resolve(options, surroundings()).has_port_addresses();
+  };
+  EXPECT_TRUE(has(""));
+  EXPECT_TRUE(has("https://{port}-{id}.example.org"));
+  EXPECT_FALSE(has("https://example.org"));
+  EXPECT_FALSE(has("https://{id}.example.org"));
+  EXPECT_FALSE(has("https://example.org/{port}"));
+}
+
 TEST(E2bAccount, a_key_is_not_sent_in_the_clear_to_other_machines) {
   account_options options;
   options.api_key = secret_string("key");

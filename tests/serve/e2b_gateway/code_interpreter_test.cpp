@@ -13,6 +13,7 @@
 #include "serve/gateway_support.hpp"
 #include "support/error_of.hpp"
 #include "support/gateway_thread.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>

@@ -7,6 +7,7 @@
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/middleware/variables.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
+#include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 
 #include "serve/gateway_support.hpp"
@@ -165,9 +166,9 @@ TEST(E2bCreation, host_names_of_ports_lead_to_this_machine_and_not_to_the_cloud)
     // The SDKs' name for port 8080, as a browser or curl would use it.
     http_request request("GET", "/");
     request.field("Host", "8080-" + id + "." + domain);
-    request.field("X-Access-Token", text_at(value, "envdAccessToken"));
     answer = co_await client.http.request(std::move(request));
-    EXPECT_EQ(text_at(json_of(answer.text()), "message"), "The sandbox is running but port is not open");
+    EXPECT_EQ(answer.status(), 501);
+    EXPECT_EQ(text_at(json_of(answer.text()), "sandboxId"), id);
   });
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
@@ -178,7 +179,7 @@ TEST(E2bCreation, host_names_of_ports_lead_to_this_machine_and_not_to_the_cloud)
 }
 
 TEST(E2bCreation, traffic_that_is_not_public_needs_a_token) {
-  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+  const auto body = [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
     http_response answer =
         co_await client.api("POST", "/sandboxes", R"({"templateID":"base","network":{"allowPublicTraffic":false}})");
     const boost::json::value value = json_of(answer.text());
@@ -187,15 +188,16 @@ TEST(E2bCreation, traffic_that_is_not_public_needs_a_token) {
     EXPECT_EQ(token.size(), 64U);
     const auto ask = [&](const std::string& given) {
       http_request request("GET", "/");
-      request.field("E2b-Sandbox-Id", text_at(value, "sandboxID")).field("E2b-Sandbox-Port", "8080");
+      request.field("E2b-Sandbox-Id", text_at(value, "sandboxID")).field("E2b-Sandbox-Port", "49999");
       if (!given.empty()) request.field("E2B-Traffic-Access-Token", given);
       return request;
     };
     answer = co_await client.http.request(ask(""));
     EXPECT_EQ(answer.status(), 401);
     answer = co_await client.http.request(ask(token));
-    EXPECT_EQ(answer.status(), 502) << "the port is closed";
-  });
+    EXPECT_EQ(answer.status(), 404) << "the code interpreter has no such page";
+  };
+  run_with_gateway(body, e2b_gateway::options().port(49999, e2b_gateway::code_interpreter()));
 }
 
 TEST(E2bCreation, a_repeated_request_gets_the_same_sandbox) {

@@ -194,6 +194,11 @@ COFFERDAM_DECL const sandbox_info& environment::info() const { return get()->inf
 COFFERDAM_DECL const std::string& environment::workspace() const { return get()->where().root; }
 
 COFFERDAM_DECL std::string environment::port_url(std::uint16_t port) const {
+  if (!get()->service()->who().has_port_addresses())
+    throw error(
+        exec_errc::unsupported,
+        "e2b: port_url: the URL of a port is not known, because sandbox_url (E2B_SANDBOX_URL) is one address for "
+        "all ports; use a URL with {port} and {id}, such as https://{port}-{id}.example.org");
   return get()->service()->who().sandbox(port, get()->id(), get()->info().domain()).text();
 }
 

@@ -60,6 +60,12 @@ class account {
   const account_options& options() const noexcept { return options_; }
   const tls_settings& tls() const noexcept { return tls_; }
 
+  /// Returns true if the address of a port differs from those of other ports and other sandboxes.
+  bool has_port_addresses() const noexcept {
+    const bool has_port = sandbox_url_.find("{port}") != std::string::npos;
+    return sandbox_url_.empty() || is_debug() || (has_port && sandbox_url_.find("{id}") != std::string::npos);
+  }
+
   /// Returns the address of a port of a sandbox.
   /// \param domain  the domain from the service's information about the sandbox. Empty means the domain of the account.
   /// \throws error{exec_errc::invalid_argument} if the address is invalid or not protected by TLS.

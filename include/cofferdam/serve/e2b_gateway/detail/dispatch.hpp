@@ -95,13 +95,17 @@ class dispatcher {
     object["code"] = 502;
     return json_reply(502, object);
   }
-  static http_reply closed_port_reply(const std::string& id, std::uint16_t port) {
+  /// The gateway cannot connect to the servers in a sandbox, so it does not know whether the port is open.
+  static http_reply no_port_reply(const std::string& id, std::uint16_t port) {
     boost::json::object object;
     object["sandboxId"] = id;
-    object["message"] = "The sandbox is running but port is not open";
+    object["message"] =
+        "this gateway cannot connect to a port of a sandbox; run the client in the sandbox too, as a command, such as "
+        "curl http://127.0.0.1:" +
+        std::to_string(port);
     object["port"] = port;
-    object["code"] = 502;
-    return json_reply(502, object);
+    object["code"] = 501;
+    return json_reply(501, object);
   }
   static http_reply locked_reply(const std::string& id) {
     boost::json::object object;
@@ -134,6 +138,10 @@ class dispatcher {
       co_await call.reply(not_found_reply(id));
       co_return;
     }
+    if (port != envd_port && !core->options().ports().contains(port)) {
+      co_await call.reply(no_port_reply(id, port));
+      co_return;
+    }
     // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access token
     // or the traffic token.
     const bool is_secured =
@@ -158,18 +166,12 @@ class dispatcher {
         co_return;
       }
       bool is_served = false;
-      bool is_lost = false;
       try {
         is_served = co_await served_sandbox::serve(sandbox, port, call);
       } catch (const error& failure) {
         if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
-        is_lost = true;
       }
-      if (is_lost) {
-        co_await call.reply(not_found_reply(id));
-      } else if (!is_served) {
-        co_await call.reply(closed_port_reply(id, port));
-      }
+      if (!is_served) co_await call.reply(not_found_reply(id));
       co_return;
     }
     co_await serve_envd(core, std::move(sandbox), call);

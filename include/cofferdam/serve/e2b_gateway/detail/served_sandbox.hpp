@@ -267,7 +267,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
 
   // ---- services on other ports ----
   /// Passes a request to the service on a port.
-  /// \return false if the port has no service.
+  /// \return false if the port has no service, or the sandbox does not run.
   static awaitable<bool> serve(std::shared_ptr<served_sandbox> self, std::uint16_t port, http_call& call) {
     const auto factory = self->options_.ports().find(port);
     if (factory == self->options_.ports().end() || self->state_ != state::running) co_return false;
