@@ -374,4 +374,18 @@ TEST(E2bProcesses, a_layer_of_the_stack_stands) {
       e2b_gateway::options(), any_provider(local().without_warning() | allow_commands("echo .*")));
 }
 
+TEST(E2bProcesses, a_process_is_killed_once) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name box = co_await client.create();
+    for (const std::string more : {"", R"(,"pty":{"size":{"rows":24,"cols":80}})"}) {
+      gateway_stream stream = co_await client.start(box, "sleep 100", more);
+      const std::string kill = R"({"process":{"pid":)" + std::to_string(stream.pid) + R"(},"signal":"SIGNAL_SIGKILL"})";
+      http_response answer = co_await client.call(box, "process.Process/SendSignal", kill);
+      EXPECT_EQ(said(answer), "200 {}");
+      answer = co_await client.call(box, "process.Process/SendSignal", kill);
+      EXPECT_EQ(answer.status(), 404) << answer.text();
+    }
+  });
+}
+
 }  // namespace

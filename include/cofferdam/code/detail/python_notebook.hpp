@@ -1080,7 +1080,14 @@ class Notebook:
         """Adds the names of a notebook to the names of the user, before a cell runs."""
         names.update(get_ipython=self.get_ipython, display=self.display)
         self.shown_figures = []
+        self.find_packages()
+
+    @staticmethod
+    def find_packages():
+        """Makes the packages importable that pip has installed since the interpreter was started."""
+        import importlib
         import site
+        importlib.invalidate_caches()
         try:
             users = site.getusersitepackages()  # where pip installs if it may not write to the interpreter's folder
         except Exception:
@@ -1208,13 +1215,13 @@ class Notebook:
                 keep[word] = name or (given.pop(0) if given else "")
             elif word == "--no-raise-error":
                 raises = False
-            elif word in ("--bg", "--proc"):
+)driver_ends";
+inline constexpr std::string_view python_notebook_7 = R"driver_ends(            elif word in ("--bg", "--proc"):
                 raise UsageError("the option %s is not supported; start the command with `&`" % word)
             else:
                 rest.append(word + ("=" + name if name else ""))
         words = [*words, *rest]
-)driver_ends";
-inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if not words:
+        if not words:
             raise UsageError("%%script needs the name of a program")
         try:
             code, out, err = run_command(words, keep=bool(keep), script=cell, both=False)
@@ -1309,6 +1316,7 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if n
         import shlex
         program = sys.executable or "python3"
         self.system("%s -m pip %s" % (shlex.quote(program), line))
+        self.find_packages()
         if line.split()[:1] in (["install"], ["uninstall"]):
             print("Note: you may need to restart the kernel to use updated packages.")
 
@@ -1391,7 +1399,8 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if n
         for name in self.users_names():
             del self.shell.user_ns[name]
 
-    def line_time(self, line):
+)driver_ends";
+inline constexpr std::string_view python_notebook_8 = R"driver_ends(    def line_time(self, line):
         return self.timed(lambda: self.run_expression(line))
 
     def line_timeit(self, line):
@@ -1400,8 +1409,7 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if n
     def line_run(self, line):
         import shlex
         words = shlex.split(line)
-)driver_ends";
-inline constexpr std::string_view python_notebook_8 = R"driver_ends(        while words and words[0].startswith("-"):
+        while words and words[0].startswith("-"):
             words.pop(0)
         if not words:
             raise UsageError("you must provide at least a filename.")
@@ -1593,13 +1601,13 @@ class Modules:
     IF_MISSING = {"IPython.core.error", "IPython.core.pylabtools"}
 
     def __init__(self, notebook):
-        self.notebook = notebook
+)driver_ends";
+inline constexpr std::string_view python_notebook_9 = R"driver_ends(        self.notebook = notebook
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.SERVED and name not in self.IF_MISSING and name != "matplotlib.pyplot":
             return None
-)driver_ends";
-inline constexpr std::string_view python_notebook_9 = R"driver_ends(        import importlib.machinery  # not before: this import may call this function
+        import importlib.machinery  # not before: this import may call this function
         if name in self.SERVED or name in self.IF_MISSING and not path:
             spec = importlib.machinery.ModuleSpec(name, self, origin=DRIVER)
             if name in ("IPython", "IPython.core"):

@@ -137,7 +137,14 @@ class Notebook:
         """Adds the names of a notebook to the names of the user, before a cell runs."""
         names.update(get_ipython=self.get_ipython, display=self.display)
         self.shown_figures = []
+        self.find_packages()
+
+    @staticmethod
+    def find_packages():
+        """Makes the packages importable that pip has installed since the interpreter was started."""
+        import importlib
         import site
+        importlib.invalidate_caches()
         try:
             users = site.getusersitepackages()  # where pip installs if it may not write to the interpreter's folder
         except Exception:
@@ -365,6 +372,7 @@ class Notebook:
         import shlex
         program = sys.executable or "python3"
         self.system("%s -m pip %s" % (shlex.quote(program), line))
+        self.find_packages()
         if line.split()[:1] in (["install"], ["uninstall"]):
             print("Note: you may need to restart the kernel to use updated packages.")
 

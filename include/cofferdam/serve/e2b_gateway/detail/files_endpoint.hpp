@@ -167,7 +167,7 @@ class files_endpoint {
     return head;
   }
 
-  /// Sends a file that is not in the workspace.
+  /// Sends a file that is not in the workspace, or to which a symbolic link in the workspace leads.
   awaitable<void> download_outside(std::string path) {
     guest_files files(*sandbox_);
     std::optional<guest_files::reading> source;
@@ -215,6 +215,10 @@ class files_endpoint {
     const std::unique_ptr<file_source> source = co_await sandbox_->environment().files().get_files(std::move(requests));
     const std::optional<file_header> header = co_await source->next();
     if (!header) throw http_refusal(404, "path '" + one_line(sandbox_->paths().outside(path)) + "' does not exist");
+    if (header->failure() && header->failure()->code() == exec_errc::outside_workspace) {
+      co_await download_outside(path);
+      co_return;
+    }
     if (header->failure()) throw refusal(*header->failure(), path);
     http_reply head = head_of(path);
     co_await call_.begin(std::move(head), header->size());

@@ -89,15 +89,15 @@ class filesystem_service {
     }
     co_return found;
   }
-  /// Replaces a symbolic link to a directory by that directory, if the link is not in the home. As envd, this follows a
-  /// link at the end of the path of a directory; the environment's own file operations do not.
-  /// \param path  the path of `found`; receives a path that leads through the link.
+  /// Replaces a symbolic link to a directory by that directory. As envd, this follows a link at the end of the path of
+  /// a directory; the environment's own file operations do not.
+  /// \param path  the path of `found`; receives the path of the directory.
   awaitable<void> follow(std::string& path, std::optional<directory_entry>& found) {
-    if (!found || found->type() != file_type::symlink || !path.starts_with('/')) co_return;
-    const std::optional<directory_entry> target = co_await look(path + "/.");
-    if (!target || !target->is_directory()) co_return;
-    found = target;
-    path += "/.";
+    if (!found || found->type() != file_type::symlink) co_return;
+    std::optional<std::string> target = co_await files().directory_behind(path);
+    if (!target) co_return;
+    found = co_await look(*target);
+    path = std::move(*target);
   }
   awaitable<boost::json::object> entry_answer(directory_entry found, std::string path) {
     co_await served_sandbox::learn_names(sandbox_, found);
@@ -211,8 +211,11 @@ class filesystem_service {
 
   awaitable<std::shared_ptr<served_watch>> begin_watch() {
     const std::string path = inside(text_of("path"));
-    const std::optional<directory_entry> found = co_await look(path);
+    std::optional<directory_entry> found = co_await look(path);
+    std::string place = path;
+    co_await follow(place, found);
     check_directory(found, path, "path ", "path is not a directory: ");
+    place = inside(place);
     const watch_options options = watch_options()
                                       .recursive(fields().boolean("recursive").value_or(false))
                                       .interval(rpc_.core()->options().watch_interval());
@@ -225,7 +228,7 @@ class filesystem_service {
     std::optional<error> failure;
     std::shared_ptr<served_watch> begun;
     try {
-      directory_watch watch = co_await sandbox_.environment().files().watch(path, options);
+      directory_watch watch = co_await sandbox_.environment().files().watch(place, options);
       begun = std::make_shared<served_watch>(path, with_entries, std::move(watch));
     } catch (const error& reason) {
       if (reason.code() != exec_errc::too_large) throw;

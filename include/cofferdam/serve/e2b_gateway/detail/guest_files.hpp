@@ -35,9 +35,9 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 /// The files of a sandbox, as its clients name them: those in the workspace, by paths relative to it, and those
 /// elsewhere in the guest, by absolute paths (`guest_paths::locate`).
 ///
-/// Files in the workspace use the environment's own file operations. All others use commands in the environment: they
-/// have the rights of the guest's user, and every layer (middleware of the provider) sees them. So a client can do
-/// nothing that its commands could not do.
+/// Files in the workspace use the environment's own file operations. All others, and those to which a symbolic link
+/// leads out of the workspace, use commands in the environment: they have the rights of the guest's user, and every
+/// layer (middleware of the provider) sees them. So a client can do nothing that its commands could not do.
 ///
 /// Files elsewhere are available only if the environment reports that the files of the host are isolated from its
 /// commands. Otherwise these would be the files of the host.
@@ -46,61 +46,69 @@ class guest_files {
   explicit guest_files(served_sandbox& sandbox) noexcept : sandbox_(sandbox) {}
 
   awaitable<directory_entry> stat(std::string path) {
-    if (is_in_workspace(path)) {
-      directory_entry found = co_await environment().files().stat(std::move(path));
-      co_return found;
-    }
-    co_await check_walls(path);
-    directory_entry found = co_await cofferdam::detail::stat_place(environment(), std::move(path));
+    directory_entry found;
+    const auto looks = [&]() -> awaitable<void> { found = co_await environment().files().stat(path); };
+    const bool is_done = co_await try_inside(path, looks);
+    if (!is_done) found = co_await cofferdam::detail::stat_place(environment(), place(path));
     co_return found;
   }
 
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
-    if (is_in_workspace(path)) {
-      std::vector<directory_entry> found = co_await environment().files().list(std::move(path), options);
-      co_return found;
-    }
-    co_await check_walls(path);
-    std::vector<directory_entry> found =
-        co_await cofferdam::detail::list_place(environment(), std::move(path), options);
+    std::vector<directory_entry> found;
+    const auto lists = [&]() -> awaitable<void> { found = co_await environment().files().list(path, options); };
+    const bool is_done = co_await try_inside(path, lists);
+    if (!is_done) found = co_await cofferdam::detail::list_place(environment(), place(path), options);
     co_return found;
   }
 
   awaitable<void> make_directory(std::string path) {
-    if (is_in_workspace(path)) {
-      co_await environment().files().make_directory(std::move(path));
-      co_return;
-    }
-    co_await check_walls(path);
-    co_await cofferdam::detail::make_directory_place(environment(), std::move(path));
+    const auto makes = [&] { return environment().files().make_directory(path); };
+    const bool is_done = co_await try_inside(path, makes);
+    if (!is_done) co_await cofferdam::detail::make_directory_place(environment(), place(path));
   }
 
   awaitable<void> remove(std::string path) {
-    if (is_in_workspace(path)) {
-      co_await environment().files().remove(std::move(path));
-      co_return;
-    }
-    co_await check_walls(path);
-    co_await cofferdam::detail::remove_place(environment(), std::move(path));
+    const auto removes = [&] { return environment().files().remove(path); };
+    const bool is_done = co_await try_inside(path, removes);
+    if (!is_done) co_await cofferdam::detail::remove_place(environment(), place(path));
   }
 
   /// Renames a file or directory, with the metadata of all files in it. One of the paths may be in the workspace, and
   /// the other elsewhere.
   awaitable<void> rename(std::string from, std::string to) {
-    if (is_in_workspace(from) && is_in_workspace(to)) {
-      co_await environment().files().rename(std::move(from), std::move(to));
-      co_return;
-    }
     std::string outside = from;
     if (is_in_workspace(from)) outside = to;
-    co_await check_walls(std::move(outside));
+    const auto renames = [&] { return environment().files().rename(from, to); };
+    const bool is_done = co_await try_inside(outside, renames);
+    if (is_done) co_return;
     // On another file system, the files get a new identity.
     const metadata_map metadata = co_await metadata_below(from, SIZE_MAX);
-    co_await cofferdam::detail::rename_place(environment(), place(std::move(from)), place(to));
+    co_await cofferdam::detail::rename_place(environment(), place(from), place(to));
     if (metadata.empty()) co_return;
     const std::map<std::string, std::string> moved = co_await identities(to, SIZE_MAX);
-    for (const auto& [path, identity] : moved)
-      if (const auto found = metadata.find(path); found != metadata.end()) co_await assign(identity, found->second);
+    for (const auto& each : moved) {
+      const auto found = metadata.find(each.first);
+      if (found == metadata.end()) continue;
+      co_await assign(each.second, found->second);
+    }
+  }
+
+  /// Returns the path of the directory to which a path leads by symbolic links, in the form of `guest_paths::locate`;
+  /// no value if it leads to no directory.
+  awaitable<std::optional<std::string>> directory_behind(std::string path) {
+    command reader = argv("/bin/sh", "-c", "pwd -P; cd \"$1\" && pwd -P", "sh", place(std::move(path)));
+    const command_result result = co_await environment().run_command(std::move(reader));
+    const std::string_view output = as_text(result.out().head());
+    const std::size_t line = output.find('\n');
+    if (!result.ok() || line == std::string_view::npos || !output.ends_with('\n')) co_return std::nullopt;
+    const std::string_view root = output.substr(0, line);
+    std::string_view target = output.substr(line + 1);
+    if (target.empty()) co_return std::nullopt;
+    target.remove_suffix(1);
+    if (target == root) co_return ".";
+    if (target.size() > root.size() && target.starts_with(root) && target[root.size()] == '/')
+      target.remove_prefix(root.size() + 1);
+    co_return std::string(target);
   }
 
   // ---- metadata of files ----
@@ -171,10 +179,10 @@ class guest_files {
     std::optional<std::uint64_t> size_;
   };
 
-  /// Opens a regular file that is not in the workspace.
+  /// Opens a regular file that is not in the workspace, or to which a symbolic link in the workspace leads.
   awaitable<reading> open_outside(std::string path) {
     co_await check_walls(path);
-    command reader = argv("/bin/sh", "-c", std::string(read_script), "sh", path);
+    command reader = argv("/bin/sh", "-c", std::string(read_script), "sh", place(path));
     reader.timeout(no_timeout).keep_output(4096);
     reading opened;
     opened.running_ = co_await environment().start(std::move(reader));
@@ -321,6 +329,23 @@ exec cat "$1")sh";
 
   static bool is_in_workspace(std::string_view path) noexcept { return !path.starts_with('/'); }
   static std::string place(std::string path) { return is_in_workspace(path) ? "./" + path : path; }
+  /// Runs an operation of the environment, if the path is in the workspace.
+  /// \return  false if commands must do it instead: the path is not in the workspace, or a symbolic link leads out of
+  ///     it. The guest is then walled.
+  template <class Operation>
+  awaitable<bool> try_inside(const std::string& path, const Operation& operation) {
+    bool is_inside = is_in_workspace(path);
+    if (is_inside) {
+      try {
+        co_await operation();
+      } catch (const error& failure) {
+        if (failure.code() != exec_errc::outside_workspace) throw;
+        is_inside = false;
+      }
+    }
+    if (!is_inside) co_await check_walls(path);
+    co_return is_inside;
+  }
   any_environment& environment() noexcept { return sandbox_.environment(); }
 
   served_sandbox& sandbox_;

@@ -26,6 +26,7 @@
 #include <cofferdam/serve/e2b_gateway/detail/interpreter_run.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/routing.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -283,9 +284,10 @@ class interpreter_service final : public e2b_gateway::port_service {
     const boost::json::object object = co_await read(call, share);
     const bool bash = is_bash(text(object, "language"));
     const std::optional<std::string> directory = text(object, "cwd");
-    std::string inside = paths_.inside(directory.value_or(""));
+    // Code may change to every directory itself, so a context may begin in any.
+    std::string place = paths_.locate(directory.value_or(""));
     co_await start_runner();
-    const context_pointer context = add_context(std::move(inside), bash);
+    const context_pointer context = add_context(place, bash);
     std::exception_ptr failure;
     missing lacks = missing::nothing;
     try {
@@ -298,7 +300,9 @@ class interpreter_service final : public e2b_gateway::port_service {
     if (failure) std::rethrow_exception(failure);
     if (lacks == missing::bash)
       throw http_refusal(404, "Failed to create context: the sandbox has no program 'bash'; use python");
-    if (lacks == missing::directory) throw http_refusal(500, "Failed to set working directory");
+    if (lacks == missing::directory)
+      throw http_refusal(404, "Failed to create context: the directory '" + one_line(paths_.outside(place)) +
+                                  "' does not exist, or cannot be entered");
     co_return described(*context);
   }
 
@@ -327,6 +331,9 @@ class interpreter_service final : public e2b_gateway::port_service {
     if (runner_) co_return;
     python options = cofferdam::detail::notebook_python::of(settings_->runner);
     options = std::move(options).working_directory(".").track_files(0);
+    command probe = argv("/bin/sh", "-c", ":");
+    const command_result probed = co_await environment_.run_command(std::move(probe));
+    if (served_sandbox::isolates_files(probed)) options = std::move(options).variable("PIP_BREAK_SYSTEM_PACKAGES", "1");
     options = std::move(options).variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", facts_.id());
     options = std::move(options).variable("E2B_TEMPLATE_ID", facts_.template_name());
     for (const auto& [name, value] : facts_.variables()) options = std::move(options).variable(name, value);

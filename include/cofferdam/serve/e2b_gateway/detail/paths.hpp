@@ -88,6 +88,14 @@ class guest_paths {
     if (path.empty() || path == ".") return home_;
     return home_ + "/" + std::string(path);
   }
+  /// Returns the target of a symbolic link as an absolute path, as envd does. Links in the target are not resolved.
+  /// \param path    the path of the link, as `locate` returns it.
+  /// \param target  the content of the link.
+  std::string target_of(std::string_view path, std::string_view target) const {
+    if (target.starts_with('/')) return std::string(target);
+    const std::string whole = outside(path);
+    return clean(whole.substr(0, whole.rfind('/') + 1) + std::string(target));
+  }
   const std::string& home() const noexcept { return home_; }
   const std::string& workspace() const noexcept { return workspace_; }
 

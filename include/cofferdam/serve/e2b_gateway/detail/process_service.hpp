@@ -6,6 +6,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/guest_files.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
@@ -55,6 +56,9 @@ class process_service {
     } else if (method == "SendSignal") {
       const int number = signal_of(fields.find("signal"));
       co_await served_process::signal(target, number);
+      // A client that kills a process twice learns the second time that there is none.
+      constexpr std::chrono::seconds patience{1};
+      if (number == SIGKILL) co_await served_process::until_over(target, steady_clock::now() + patience);
     } else if (method == "Update") {
       if (const boost::json::object* const terminal = fields.object("pty")) {
         if (!target->has_terminal())
@@ -210,7 +214,9 @@ class process_service {
   /// \throws rpc_failure or error if the message is invalid.
   /// \param directory  the absolute path of the directory in which the command starts, if it is not in the workspace;
   ///                   otherwise empty.
-  command make_command(const message_fields& fields, const message_fields& config, const std::string& directory) const {
+  /// \param user       the name of the user; empty if it is not known.
+  command make_command(const message_fields& fields, const message_fields& config, const std::string& directory,
+                       const std::string& user) const {
     std::vector<std::string> words;
     // The environment accepts only directories in the workspace, so a shell enters any other one.
     if (!directory.empty()) words = {"/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", directory};
@@ -229,6 +235,9 @@ class process_service {
     }
     command prepared = argv(std::move(words));
     prepared.timeout(no_timeout).keep_output(0);
+    if (!user.empty()) prepared.variable("USER", user).variable("LOGNAME", user);
+    // Debian's pip refuses to install for a user, because it protects the packages of the machine. Walls do that here.
+    if (sandbox_.is_known_walled()) prepared.variable("PIP_BREAK_SYSTEM_PACKAGES", "1");
     prepared.variable("E2B_SANDBOX", "true").variable("E2B_SANDBOX_ID", sandbox_.settings().id);
     prepared.variable("E2B_TEMPLATE_ID", sandbox_.settings().template_name);
     for (const auto& [name, value] : sandbox_.settings().variables) prepared.variable(name, value);
@@ -250,18 +259,26 @@ class process_service {
     return prepared;
   }
 
-  awaitable<void> find_directory(std::string given, std::string inside) {
-    bool is_directory = false;
+  /// Returns the directory to which a path in the workspace leads, in the form of `guest_paths::locate`.
+  /// \param given   the path as the client has written it.
+  /// \throws rpc_failure if there is no such directory.
+  awaitable<std::string> find_directory(std::string given, std::string inside) {
+    bool is_link = false;
+    std::optional<std::string> place;
     try {
       const directory_entry found = co_await sandbox_.environment().files().stat(inside);
-      // A symbolic link is accepted here; the environment checks its target.
-      is_directory = found.is_directory() || found.type() == file_type::symlink;
+      is_link = found.type() == file_type::symlink;
+      if (found.is_directory()) place = inside;
     } catch (const error& failure) {
-      if (failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
+      is_link = failure.code() == exec_errc::outside_workspace;
+      if (!is_link && failure.code() != exec_errc::not_found && failure.code() != exec_errc::not_a_directory) throw;
     }
-    if (!is_directory)
+    guest_files files(sandbox_);
+    if (is_link) place = co_await files.directory_behind(inside);
+    if (!place)
       throw rpc_failure(cofferdam::detail::connect_code::invalid_argument,
                         "cwd '" + one_line(given) + "' does not exist");
+    co_return std::move(*place);
   }
 
   /// Checks that a command can change to a directory that is not in the workspace.
@@ -330,13 +347,14 @@ class process_service {
     const std::string directory = config_fields.text("cwd").value_or(std::string());
     std::string where = ".";
     if (!directory.empty()) where = sandbox_.paths().locate(directory);
+    if (!directory.empty() && !where.starts_with('/')) where = co_await find_directory(directory, where);
     std::string elsewhere;
     if (where.starts_with('/')) elsewhere = where;
-    command prepared = make_command(fields, config_fields, elsewhere);
+    const std::string user = co_await served_sandbox::user_name(sandbox_);
+    command prepared = make_command(fields, config_fields, elsewhere, user);
     if (!elsewhere.empty()) {
       co_await enter_directory(directory, elsewhere);
     } else if (!directory.empty()) {
-      co_await find_directory(directory, where);
       prepared.working_directory(std::move(where));
     }
     const bool has_terminal = prepared.terminal().has_value();

@@ -55,7 +55,7 @@ class in_place_writer {
   static awaitable<transfer_result> all(served_sandbox& sandbox, file_source& source) {
     return cofferdam::detail::put_each(source, [&sandbox, &source](const file_header& header) {
       if (header.destination().starts_with('/')) return put_outside(sandbox, source, header.destination());
-      return put_one(sandbox.environment(), source, header);
+      return put_followed(sandbox, source, header);
     });
   }
 
@@ -73,9 +73,9 @@ exec 3>"$1" || exit 45
 echo go
 exec cat >&3)sh";
 
-  // The script for a file that is not in the workspace.
+  // The script for a file that is not in the workspace, or a device such as /dev/null.
   static constexpr std::string_view outside_script = R"sh([ -d "$1" ] && exit 43
-[ -e "$1" ] && [ ! -f "$1" ] && exit 46
+[ -e "$1" ] && [ ! -f "$1" ] && [ ! -c "$1" ] && exit 46
 mkdir -p "${1%/*}/" || exit 45
 exec 3>"$1" || exit 45
 echo go
@@ -84,12 +84,26 @@ exec cat >&3)sh";
   static awaitable<transferred_file> put_outside(served_sandbox& sandbox, file_source& source, std::string path) {
     guest_files files(sandbox);
     co_await files.check_walls(path);
-    command writer = argv("/bin/sh", "-c", std::string(outside_script), "sh", path);
+    const std::string place = path.starts_with('/') ? path : "./" + path;
+    command writer = argv("/bin/sh", "-c", std::string(outside_script), "sh", place);
     std::optional<transferred_file> written = co_await write_by(std::move(writer), sandbox.environment(), source, path);
     if (!written)
       throw error(exec_errc::permission_denied, "write " + cofferdam::detail::shown_path(path) +
                                                     ": this sandbox may not run the shell that writes it");
     co_return std::move(*written);
+  }
+
+  /// Writes a file in the workspace, or one to which a symbolic link in the workspace leads.
+  static awaitable<transferred_file> put_followed(served_sandbox& sandbox, file_source& source,
+                                                  const file_header& header) {
+    try {
+      transferred_file done = co_await put_one(sandbox.environment(), source, header);
+      co_return done;
+    } catch (const error& failure) {
+      if (failure.code() != exec_errc::outside_workspace) throw;
+    }
+    transferred_file done = co_await put_outside(sandbox, source, header.destination());
+    co_return done;
   }
 
   static awaitable<transferred_file> put_one(any_environment& environment, file_source& source,

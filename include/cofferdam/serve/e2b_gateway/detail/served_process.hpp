@@ -163,6 +163,11 @@ class served_process : public std::enable_shared_from_this<served_process> {
     }
   }
 
+  /// Waits until the process has ended, at most until the time `due`.
+  static awaitable<void> until_over(std::shared_ptr<served_process> self, steady_clock::time_point due) {
+    if (!self->over_) co_await self->ended_.wait(due);
+  }
+
   static awaitable<void> signal(std::shared_ptr<served_process> self, int number) {
     co_await self->signal_turn_.acquire(1, "signal");
     const cofferdam::detail::held_permits turn(self->signal_turn_, 1);

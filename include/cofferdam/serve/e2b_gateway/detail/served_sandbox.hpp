@@ -119,7 +119,8 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     if (!owner.empty()) object["owner"] = valid_json_text(owner);
     if (!group.empty()) object["group"] = valid_json_text(group);
     if (const auto when = found.modified()) object["modifiedTime"] = timestamp(*when);
-    if (const std::string target = found.target(); !target.empty()) object["symlinkTarget"] = valid_json_text(target);
+    if (const std::string target = found.target(); !target.empty())
+      object["symlinkTarget"] = valid_json_text(paths_.target_of(path, target));
     metadata_store::describe(object, metadata);
     return object;
   }
@@ -133,6 +134,17 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
     reader.keep_output(std::size_t{256} * 1024);
     const command_result result = co_await self.environment().run_command(std::move(reader));
     if (result.ok() && result.out().cut() == 0) self.names_.read(as_text(result.out().head()));
+  }
+  /// Returns the name of the user of the guest's commands; an empty text if it has none, or no command may tell it.
+  static awaitable<std::string> user_name(served_sandbox& self) {
+    if (!self.user_) {
+      command reader = argv("/bin/sh", "-c", "id -un");
+      const command_result result = co_await self.environment().run_command(std::move(reader));
+      const std::string name = result.ok() ? result.out().text() : std::string();
+      self.is_walled_ = self.is_walled_ || isolates_files(result);
+      self.user_ = name.substr(0, name.find('\n'));
+    }
+    co_return *self.user_;
   }
   cofferdam::detail::joined_tasks& tasks() noexcept { return *tasks_; }
   state now() const noexcept { return state_; }
@@ -213,9 +225,16 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
       if (result.kind() != error_kind::none)
         throw error(exec_errc::permission_denied,
                     "files outside of the home need a shell in the sandbox, which was refused: " + result.reason());
-      self.is_walled_ = result.isolation().of(isolation_kind::files) != "none";
+      self.is_walled_ = isolates_files(result);
     }
     co_return self.is_walled_;
+  }
+
+  /// Returns true if `is_walled` would, as far as commands have reported it already.
+  bool is_known_walled() const noexcept { return is_walled_; }
+  /// Returns true if a result reports that the files of the host were isolated from the command.
+  static bool isolates_files(const command_result& result) {
+    return result.kind() == error_kind::none && result.isolation().of(isolation_kind::files) != "none";
   }
 
   // ---- the processes of the sandbox ----
@@ -417,6 +436,7 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
   std::uint32_t next_pid_ = std::uint32_t{1} << 30U;
   state state_ = state::running;
   guest_names names_;
+  std::optional<std::string> user_;
   bool has_names_ = false;
   bool is_kept_ = false;
   bool is_walled_ = false;
