@@ -40,7 +40,9 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -54,11 +56,22 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 namespace program {
 
 namespace {
 
 using namespace cofferdam;
+
+listener listen_on(const asio::any_io_executor& executor, const std::pair<std::string, std::uint16_t>& address) {
+  try {
+    return tcp_listener(executor, address.first, address.second);
+  } catch (const error& failure) {
+    if (failure.cause() != std::errc::address_in_use) throw;
+    refuse(std::string(failure.what()) + "; choose another port with --port, or any free one with --port 0");
+  }
+}
 
 /// A gateway that serves until a signal arrives.
 class served_gateway {
@@ -71,7 +84,7 @@ class served_gateway {
         options_(std::move(options)),
         address_(listens_on.first),
         shows_key_(shows_key),
-        where_(tcp_listener(executor_, listens_on.first, listens_on.second)),
+        where_(listen_on(executor_, listens_on)),
         signals_(loop, SIGINT, SIGTERM),
         last_moment_(loop) {}
   served_gateway(const served_gateway&) = delete;
@@ -239,6 +252,20 @@ void complain_of_request(const std::exception_ptr& failure, const std::vector<st
   complain("a request failed: " + printable_text(reason));
 }
 
+/// Shows clients the limits of a sandbox.
+void show_resources(e2b_gateway::options& options, const place_options& place) {
+  const long processors = ::sysconf(_SC_NPROCESSORS_ONLN);
+  double cpus = static_cast<double>(processors);
+  if (place.provider == "docker") cpus = docker::container_options().cpus();
+  cpus = std::clamp(std::ceil(place.cpus.value_or(cpus)), 1.0, 4096.0);
+  std::uint64_t memory =
+      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (place.provider == "docker") memory = docker::container_options().memory();
+  if (place.provider == "kubernetes") memory = kubernetes::pod_options().memory();
+  options.shown_resources(static_cast<std::size_t>(cpus),
+                          std::max(place.memory.value_or(memory), std::uint64_t{1} << 20U));
+}
+
 constexpr const char* host_paths =
     "with --provider local, the commands of clients run on this machine as your user: /home/user, /tmp and all other "
     "absolute paths are those of this machine, and commands can read and overwrite the files there. A file that a "
@@ -261,6 +288,7 @@ int run_serve(std::vector<std::string> words) {
     options.api_key("e2b_" + random_text(40));
   options.port(e2b_gateway::code_interpreter::usual_port, e2b_gateway::code_interpreter());
   options.home(chosen->home).sandboxes(chosen->limit);
+  show_resources(options, chosen->place);
   std::vector<std::string> templates = options.templates();
   for (const template_option& each : chosen->templates) templates.push_back(each.name);
   options.templates(std::move(templates));

@@ -614,6 +614,11 @@ class ServeClient:
         return json.load(self.post("/v2/sandboxes", json.dumps({"templateID": "base", **fields}).encode(),
                                    {"X-API-KEY": self.variables["E2B_API_KEY"], "Content-Type": "application/json"}))
 
+    def described(self, sandbox):
+        request = urllib.request.Request(self.variables["E2B_API_URL"] + "/sandboxes/" + sandbox["sandboxID"],
+                                         headers={"X-API-KEY": self.variables["E2B_API_KEY"]})
+        return json.load(urllib.request.urlopen(request, timeout=LIMIT))
+
     def command(self, sandbox, line):
         start = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", line]}}).encode()
         stream = self.post("/process.Process/Start", b"\0" + len(start).to_bytes(4, "big") + start, {
@@ -735,6 +740,7 @@ def test_serve_takes_keys_of_a_file_templates_a_home_and_a_limit(place):
         equal(client.command(mine, "pwd")[-len(expected):] if expected else b"", expected)
         equal(status_of(client.sandbox, templateID="other"), 404)
         client.sandbox()
+        equal(client.described(mine)["cpuCount"], 2 if place.name == "docker" else os.cpu_count())
         equal(status_of(client.sandbox), 429, "the share of a key is half of the limit")
         client.variables["E2B_API_KEY"] = "e2b_" + "2" * 40
         equal(status_of(client.sandbox), 0)
@@ -776,6 +782,12 @@ def once_options_of_serve_that_cannot_work_are_refused():
         status, out, err = place.run("--key-file", str(keys), "--port", "0", subcommand="serve")
         equal((status, out), (125, b""), err)
         check(f"the key file \"{keys}\", line 3: ".encode() in err and b"two words" not in err, err)
+
+
+def once_serve_names_the_option_for_another_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        status, _, err = Place("none", []).run("--port", str(taken.getsockname()[1]), subcommand="serve")
+    equal((status, b"--port 0" in err), (125, True), err)
 
 
 def once_serve_warns_if_other_machines_can_connect():

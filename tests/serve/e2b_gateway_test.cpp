@@ -91,8 +91,8 @@ TEST(E2bGateway, what_is_wrong_with_a_request_is_said_as_by_the_real_one) {
     };
     const std::vector<row> rows{
         {"GET", "/", "", none},
-        {"GET", "/templates", "", none},
-        {"POST", "/v3/templates", "{}", none},
+        {"GET", "/other", "", none},
+        {"POST", "/v3/other", "{}", none},
         {"GET", "/v2/sandboxes/iabc", "", missing("iabc")},
         {"PUT", "/sandboxes", "{}", method},
         {"GET", "/sandboxes/iabc", "", missing("iabc")},

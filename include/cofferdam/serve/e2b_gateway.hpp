@@ -38,33 +38,37 @@ class sandbox_registry;
 /// its lifetime ends, and when `serve` ends. Clients see the environment's workspace as the home directory
 /// `/home/user`. Files at other absolute paths are available if the environment reports that the files of the host are
 /// isolated from its commands: commands in the environment read and change them. Otherwise they are refused, because
-/// they would be files of the host. Directories are watched in the home only.
+/// they would be files of the host. Directories are watched in the home only. A symbolic link in the home is followed
+/// to where commands find its target.
 ///
 /// Commands see the paths of the provider. With `docker::container_options().working_directory("/home/user")`,
 /// `/home/user` is the same directory for files and commands. With `local` it is not: `/home/user` in a command is a
 /// path of the host. Commands use `start`, and files in the home use the environment's own file operations, so every
 /// layer (middleware) of the provider applies. A command may start in any directory that a command can change to. The
-/// environment determines the user of commands: `user` and `root` are both accepted and ignored.
+/// environment determines the user of commands: `user` and `root` are both accepted and ignored. Commands find the name
+/// of their user in `USER` and `LOGNAME`.
 ///
 /// The gateway supports create and connect (both `/sandboxes` and `/v2/sandboxes`), list, get, kill, timeout and
 /// refreshes. A repeated creation with the same `Idempotency-Key` gets the same sandbox. Pause, resume, auto-resume and
 /// snapshots need a `suspendable_environment`; forks also need `e2b_gateway::options::snapshots`. A sandbox that cannot
 /// be paused keeps running. If its client wants it to be paused at the end of its lifetime, it is kept running for
-/// `e2b_gateway::options::max_kept`, and the answers have a member `notice` that explains it. Processes have output, input, signals, terminals
-/// and several listeners. Files have signed URLs, gzip and metadata. Directories are watched by polling. Services can
-/// be added on further ports (`e2b_gateway::options::port`), such as the code interpreter
+/// `e2b_gateway::options::max_kept`, and the answers have a member `notice` that explains it. Processes have output,
+/// input, signals, terminals and several listeners. Files have signed URLs, gzip and metadata. Directories are watched
+/// by the environment; if it cannot do that, they are listed at intervals (`e2b_gateway::options::watch_interval`).
+/// Services can be added on further ports (`e2b_gateway::options::port`), such as the code interpreter
 /// (`e2b_gateway::code_interpreter`).
 ///
 /// Network rules that do not hold already, volumes, templates and compressed messages are not supported. A request for
 /// them is refused with an error. Unknown members of a request, and null, false and empty values, are ignored.
 ///
 /// An upload over an existing file is written in place by a shell in the sandbox, as by envd, E2B's daemon in a
-/// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed within the home. If
+/// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed. If
 /// such an upload is incomplete, the file is incomplete. A new file is written completely or not at all, and so is any
-/// file if no shell may run. The data of `X-Metadata-` fields is stored for the file, so it follows a file that commands
-/// move; for that, the sandbox needs the program `stat`, otherwise such an upload is refused with status 501. A sandbox
-/// may have 4 MiB of it: if there is more, that of files that have left the home is forgotten. The process ids that clients see are assigned by the gateway; the system does not know them. If a
-/// listener of a process does not read, the process has to wait.
+/// file if no shell may run. The data of `X-Metadata-` fields is stored for the file, so it follows a file that
+/// commands move; for that, the sandbox needs the program `stat`, otherwise such an upload is refused with status 501.
+/// A sandbox may have 4 MiB of it: if there is more, that of files that have left the home is forgotten. The process
+/// ids that clients see are assigned by the gateway; the system does not know them. If a listener of a process does not
+/// read, the process has to wait.
 ///
 /// \par Security  the provider determines the isolation. A listener that is not loopback needs an API key; TLS
 ///                (`tls_listener`) is optional. Requests for unknown host names get status 421; requests from foreign

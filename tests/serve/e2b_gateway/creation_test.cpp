@@ -94,13 +94,14 @@ TEST(E2bCreation, a_template_can_have_a_provider_of_its_own) {
 
 TEST(E2bCreation, a_wish_that_a_client_would_rely_on_is_refused_with_a_way_out) {
   run_with_gateway([](e2b_gateway::server& gateway, gateway_client& client) -> awaitable<void> {
+    const std::string way_out =
+        "start it with one that has none: cofferdam serve --provider jail or docker, without --network (in C++, "
+        "e2b_gateway::options::without_internet)";
     const std::vector<std::pair<std::string, std::string>> rows{
         {R"("allow_internet_access":false)",
-         "501 allow_internet_access: this gateway cannot remove the network of a sandbox; use a backend without "
-         "network, and declare it with e2b_gateway::options::without_internet"},
+         "501 allow_internet_access: this gateway cannot remove the network of a sandbox; " + way_out},
         {R"("network":{"denyOut":["0.0.0.0/0"]})",
-         "501 network: this gateway cannot remove the network of a sandbox; use a backend without network, and "
-         "declare it with e2b_gateway::options::without_internet"},
+         "501 network: this gateway cannot remove the network of a sandbox; " + way_out},
         {R"("network":{"rules":{"api.example.com":[{"transform":{}, "x":1}]}})",
          "501 network: this gateway cannot change the requests that leave a sandbox; leave rules out, and pass what a "
          "command needs in its variables"},
@@ -117,7 +118,16 @@ TEST(E2bCreation, a_wish_that_a_client_would_rely_on_is_refused_with_a_way_out) 
       EXPECT_EQ(message_of(answer), expected) << members;
     }
     EXPECT_EQ(gateway.sandboxes(), 0U);
-    http_response answer = co_await client.api("GET", "/volumes");
+    for (const std::string what :
+         {"/v3/templates", "/templates", "/v2/templates/x/builds/y", "/secrets", "/secrets/x"}) {
+      const http_response answer = co_await client.api("POST", what, "{}");
+      EXPECT_EQ(answer.status(), 501) << what << answer.text();
+    }
+    http_response answer = co_await client.api("GET", "/templates/aliases/Base");
+    EXPECT_EQ(said(answer), R"(200 {"templateID":"base","public":false})");
+    answer = co_await client.api("GET", "/templates/aliases/other");
+    EXPECT_EQ(answer.status(), 404);
+    answer = co_await client.api("GET", "/volumes");
     EXPECT_EQ(said(answer), "200 []");
     answer = co_await client.api("POST", "/volumes", R"({"name":"v"})");
     EXPECT_EQ(message_of(answer),
@@ -152,6 +162,18 @@ TEST(E2bCreation, network_rules_are_accepted_if_they_hold_already) {
                   "what they need");
       },
       e2b_gateway::options().without_internet());
+}
+
+TEST(E2bCreation, a_sandbox_has_the_resources_of_the_options) {
+  run_with_gateway(
+      [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        const http_response answer = co_await client.api("GET", "/sandboxes/" + box.id);
+        const boost::json::value detail = json_of(answer.text());
+        EXPECT_EQ(detail.at("cpuCount").to_number<int>(), 3);
+        EXPECT_EQ(detail.at("memoryMB").to_number<int>(), 100);
+      },
+      e2b_gateway::options().shown_resources(3, std::uint64_t{100} << 20U));
 }
 
 TEST(E2bCreation, host_names_of_ports_lead_to_this_machine_and_not_to_the_cloud) {

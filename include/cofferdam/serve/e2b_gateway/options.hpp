@@ -199,8 +199,8 @@ class options {
     return *this;
   }
   /// Sets how long a sandbox is kept after the end of its lifetime, if its client wants it to be paused then, but the
-  /// environment cannot be paused. Meanwhile it keeps running, and counts in `sandboxes`. A request that sets a lifetime
-  /// begins a new one. From one second to one year; default: 24 hours.
+  /// environment cannot be paused. Meanwhile it keeps running, and counts in `sandboxes`. A request that sets a
+  /// lifetime begins a new one. From one second to one year; default: 24 hours.
   options& max_kept(std::chrono::seconds time) {
     if (time < std::chrono::seconds(1) || time > std::chrono::hours(24 * 365))
       throw error(exec_errc::invalid_argument, "e2b_gateway: the maximum kept time must be from one second to a year");
@@ -216,8 +216,20 @@ class options {
     return *this;
   }
 
-  /// Adds a service on a further port of every sandbox, such as `e2b_gateway::code_interpreter()` on port 49999. A request
-  /// for a port without a service gets status 501, because the gateway cannot connect to servers in a sandbox.
+  /// Sets the number of processors and the memory that clients see in the description of a sandbox. The gateway does
+  /// not enforce them. Default: those of this machine.
+  /// \param cpus    at least 1.
+  /// \param memory  in bytes; at least 1 MiB.
+  options& shown_resources(std::size_t cpus, std::uint64_t memory) {
+    if (cpus == 0 || memory < std::uint64_t{1} << 20U)
+      throw error(exec_errc::invalid_argument, "e2b_gateway: a sandbox has at least one processor and 1 MiB of memory");
+    shown_cpus_ = cpus;
+    shown_memory_ = memory;
+    return *this;
+  }
+
+  /// Adds a service on a further port of every sandbox, such as `e2b_gateway::code_interpreter()` on port 49999. A
+  /// request for a port without a service gets status 501, because the gateway cannot connect to servers in a sandbox.
   /// \param number   1 to 65535, but not 49983, which is the port of envd (E2B's daemon in a sandbox).
   /// \param factory  makes the service for each sandbox.
   /// \throws error{exec_errc::invalid_argument} for another port or an empty factory.
@@ -266,6 +278,10 @@ class options {
   std::uint64_t upload() const noexcept { return upload_; }
   std::chrono::seconds max_lifetime() const noexcept { return max_lifetime_; }
   std::chrono::seconds max_kept() const noexcept { return max_kept_; }
+  /// Returns the number of processors that clients see; 0 for those of this machine.
+  std::size_t shown_cpus() const noexcept { return shown_cpus_; }
+  /// Returns the memory that clients see, in bytes; 0 for that of this machine.
+  std::uint64_t shown_memory() const noexcept { return shown_memory_; }
   std::chrono::milliseconds watch_interval() const noexcept { return watch_interval_; }
   /// Returns the services of all sandboxes, by port.
   const std::map<std::uint16_t, port_factory>& ports() const noexcept { return ports_; }
@@ -312,6 +328,8 @@ class options {
   std::uint64_t upload_ = std::uint64_t{4} * 1024 * 1024 * 1024;
   std::chrono::seconds max_lifetime_{24 * 3600};
   std::chrono::seconds max_kept_{24 * 3600};
+  std::size_t shown_cpus_ = 0;
+  std::uint64_t shown_memory_ = 0;
   std::chrono::milliseconds watch_interval_{250};
   std::map<std::uint16_t, port_factory> ports_;
   snapshot_provider snapshots_;

@@ -20,8 +20,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 // Converts the objects of the control plane (the API that manages sandboxes) to and from JSON.
 // \par Source  E2B's API, openapi.yml.
@@ -170,6 +173,13 @@ inline boost::json::object sandbox_object(const served_sandbox& sandbox) {
   return object;
 }
 
+/// Returns the memory of this machine in bytes.
+inline std::uint64_t memory_of_this_machine() noexcept {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long size = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) : 0;
+}
+
 /// Makes the object `ListedSandbox`, an entry in the list of sandboxes.
 inline boost::json::object listed_object(const served_sandbox& sandbox) {
   const sandbox_settings& settings = sandbox.settings();
@@ -182,10 +192,11 @@ inline boost::json::object listed_object(const served_sandbox& sandbox) {
   object["startedAt"] = timestamp(sandbox.started());
   object["endAt"] = timestamp(sandbox.ends());
   object["state"] = sandbox.now() == served_sandbox::state::paused ? "paused" : "running";
-  // Clients require these members, but the real values of the environment are not known here.
-  object["cpuCount"] = 1;
-  object["memoryMB"] = 512;
-  object["diskSizeMB"] = 512;
+  const std::size_t cpus = sandbox.options().shown_cpus();
+  const std::uint64_t memory = sandbox.options().shown_memory();
+  object["cpuCount"] = cpus != 0 ? cpus : std::max(std::thread::hardware_concurrency(), 1U);
+  object["memoryMB"] = (memory != 0 ? memory : memory_of_this_machine()) >> 20U;
+  object["diskSizeMB"] = 512;  // clients require this member, but its real value is not known here
   object["metadata"] = strings_object(settings.metadata);
   return object;
 }

@@ -62,6 +62,9 @@ class control_plane {
       throw http_refusal(501, "volumes: this gateway has no volumes; upload the files into each sandbox instead");
     }
     if (parts.size() == 2 && parts[0] == "templates" && method == "DELETE") self.refuse_to_delete(parts[1]);
+    if (parts.size() == 3 && parts[0] == "templates" && parts[1] == "aliases" && method == "GET")
+      co_return json_reply(200, self.alias_object(parts[2]));
+    self.refuse_other_services(parts);
     const bool is_v2 = !parts.empty() && parts.front() == "v2";
     if (is_v2) parts.erase(parts.begin());
     if (parts.empty() || parts.front() != "sandboxes" || parts.size() > 3) throw unknown();
@@ -91,6 +94,29 @@ class control_plane {
   }
 
  private:
+  /// Describes a template for a client that looks whether it exists.
+  /// \throws http_refusal 404 if there is none.
+  boost::json::object alias_object(const std::string& name) const {
+    boost::json::object object;
+    object["templateID"] = valid_json_text(template_of(name));
+    object["public"] = false;
+    return object;
+  }
+
+  /// Throws http_refusal 501 for the services of E2B that the gateway does not have, in all versions.
+  static void refuse_other_services(const std::vector<std::string>& parts) {
+    std::size_t first = 0;
+    if (!parts.empty() && parts[0].size() == 2 && parts[0][0] == 'v') first = 1;
+    if (parts.size() <= first) return;
+    if (parts[first] == "templates")
+      throw http_refusal(
+          501,
+          "templates: this gateway builds no templates; build an image with docker, and start the gateway "
+          "with a template of this image: cofferdam serve --provider docker --template NAME=IMAGE");
+    if (parts[first] == "secrets")
+      throw http_refusal(501, "secrets: this gateway stores no secrets; pass them to each sandbox, in envs");
+  }
+
   static http_refusal unknown() { return {404, "validation error: no matching operation was found"}; }
   static http_refusal wrong_method() { return {400, "validation error: method not allowed"}; }
 
@@ -203,8 +229,8 @@ class control_plane {
   }
   static http_refusal no_provider() {
     return {501,
-            "snapshots: this gateway has no provider that opens a snapshot; set e2b_gateway::options::snapshots, or "
-            "create a new sandbox and upload the files"};
+            "snapshots: this gateway has no provider that opens a snapshot, which a C++ program sets with "
+            "e2b_gateway::options::snapshots; create a new sandbox and upload the files"};
   }
 
   [[noreturn]] void refuse_to_delete(const std::string& name) const {

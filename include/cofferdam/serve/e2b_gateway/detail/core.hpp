@@ -211,7 +211,7 @@ class sandbox_registry : public std::enable_shared_from_this<sandbox_registry> {
 
   static http_refusal too_many(std::size_t limit) {
     return {429, "you have reached the maximum number of concurrent E2B sandboxes (" + std::to_string(limit) +
-                     "). If you need more, raise the gateway's limit"};
+                     "). If you need more, raise the gateway's limit: cofferdam serve --limit"};
   }
 
   std::shared_ptr<cofferdam::detail::async_semaphore> share_of(const cofferdam::detail::sha256_digest& owner,

@@ -19,8 +19,8 @@
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
 
 /// The metadata that clients have set for files, by `X-Metadata-KEY` header fields. envd, E2B's daemon in a sandbox,
-/// stores it in attributes of the files. The gateway stores it by the identity of the file (`guest_files::identity_of`),
-/// so it follows a file that a client or a command moves, and ends with the file.
+/// stores it in attributes of the files. The gateway stores it by the identity of the file
+/// (`guest_files::identity_of`), so it follows a file that a client or a command moves, and ends with the file.
 /// \par Source  envd's API, envd.yaml.
 class metadata_store {
  public:

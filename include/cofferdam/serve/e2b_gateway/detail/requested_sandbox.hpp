@@ -63,10 +63,11 @@ inline void check_network(const boost::json::object& rules, bool forbids, const 
   const bool denies = forbids || has_wish(rules, "denyOut");
   if (!denies) return;  // addresses that are allowed without a denial change nothing
   if (options.has_internet())
-    throw http_refusal(501,
-                       std::string(forbids ? "allow_internet_access" : "network") +
-                           ": this gateway cannot remove the network of a sandbox; use a backend without network, and "
-                           "declare it with e2b_gateway::options::without_internet");
+    throw http_refusal(
+        501, std::string(forbids ? "allow_internet_access" : "network") +
+                 ": this gateway cannot remove the network of a sandbox; start it with one that has none: cofferdam "
+                 "serve --provider jail or docker, without --network (in C++, "
+                 "e2b_gateway::options::without_internet)");
   if (has_wish(rules, "allowOut"))
     throw http_refusal(501,
                        "network: the sandboxes of this gateway have no network at all; leave allowOut out, and upload "
