@@ -98,7 +98,8 @@ class environment {
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes);
   /// Writes a whole file. An existing file is replaced in one step, and missing folders are created.
   /// \param path     relative to the workspace.
-  /// \param content  the bytes of the file. The caller keeps them until the awaitable completes.
+  /// \param content  the bytes of the file. The caller keeps them until the awaitable completes. For a text, use
+  ///                 `write_text(env, path, text)`, which also keeps a copy of it.
   awaitable<void> write_file(std::string path, bytes_view content);
   /// Writes temporary bytes to a file. The awaitable owns the bytes, so it may be stored and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -155,7 +156,8 @@ class environment {
   /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
   awaitable<std::vector<forked>> fork(std::size_t count = 1);
   /// Closes the environment, but leaves the sandbox until the end of its lifetime, and the processes that commands have
-  /// left running in it (`background_policy::keep`). `in_sandbox(id())` connects to the sandbox again.
+  /// left running in it (`background_policy::keep`). `in_sandbox(id())` connects to the sandbox again; `processes()`
+  /// does not list what a warden has started.
   /// \throws error{exec_errc::busy} while commands run, because their output would be lost.
   awaitable<void> detach();
 
@@ -175,8 +177,9 @@ class environment {
   /// \throws error{exec_errc::unsupported}, or another error of the service, if the service keeps no log.
   awaitable<std::vector<sandbox_log_line>> logs();
 
-  /// Returns the running processes that the sandbox's daemon has started, for this client and for all others. Commands
-  /// of this environment that a warden has started are not among them.
+  /// Returns the running processes that the sandbox's daemon has started, for this client and for all others. What a
+  /// warden has started is not among them, such as the processes that a command has left before `detach()`; a command
+  /// in the sandbox, such as `pgrep`, finds those. With `command_transport::daemon`, the list has each command.
   awaitable<std::vector<running_process>> processes();
   /// Kills a process from `processes()`, but not its children.
   /// \return  false if there is no such process.

@@ -242,6 +242,7 @@ TEST(E2bCodeInterpreter, contexts_are_made_listed_and_removed) {
       co_await python.remove(created);
     } catch (const error& reason) {
       failures.push_back(reason.code());
+      EXPECT_EQ(std::string(reason.what()).find("template"), std::string::npos) << reason.what();
     }
     try {
       co_await python.run(e2b::code("x"));

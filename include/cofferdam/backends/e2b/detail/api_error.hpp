@@ -128,6 +128,16 @@ inline error refused_file_error(std::string_view doing, int status, std::string_
   return error(may_pass ? exec_errc::unavailable : exec_errc::io_error, refused.what(), refused.cause());
 }
 
+/// Makes the error for a call that the code interpreter of a sandbox has refused. The parameters are those of
+/// `refused_error`, whose advice is about templates and accounts.
+inline error refused_code_error(std::string_view doing, int status, std::string_view message) {
+  if (status != 400 && status != 404 && status != 422) return refused_error(doing, status, message);
+  return error(status == 404 ? exec_errc::not_found : exec_errc::invalid_argument,
+               "e2b: cannot " + std::string(doing) + ": the code interpreter answers " + std::to_string(status) +
+                   ", \"" + one_line(message, 400) + "\"",
+               std::error_code(status, status_category()));
+}
+
 /// Makes the error for a call that the sandbox's daemon has refused.
 /// \param doing    the purpose of the call, such as `start a command`.
 /// \param which    the error code of the daemon.

@@ -184,7 +184,7 @@ COFFERDAM_DECL awaitable<cofferdam::detail::http_exchange> code_interpreter::ask
     throw error(exec_errc::unsupported,
                 "e2b: the sandbox has no code interpreter: use a template with one, such as code-interpreter-v1");
   co_await detail::envd::check_proxy(inside->daemon(), status, message, doing);
-  throw detail::refused_error(doing, status, message);
+  throw detail::refused_code_error(doing, status, message);
 }
 
 COFFERDAM_DECL cofferdam::detail::http_limits code_interpreter::usual(const shared& inside) {
