@@ -234,7 +234,8 @@ awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen
 }
 
 /// Prints why a request has failed, in one line and without keys. A client that disconnects is no failure.
-void complain_of_request(const std::exception_ptr& failure, const std::vector<std::string>& keys) {
+void complain_of_request(const http_request_head& head, const std::exception_ptr& failure,
+                         const std::vector<std::string>& keys) {
   std::string reason;
   try {
     std::rethrow_exception(failure);
@@ -244,12 +245,14 @@ void complain_of_request(const std::exception_ptr& failure, const std::vector<st
   } catch (const std::exception& why) {
     reason = why.what();
   }
+  // The query of a request may have a signature.
+  reason = head.method + " " + head.target.substr(0, head.target.find('?')) + " failed: " + reason;
   for (const std::string& key : keys)
     for (std::size_t at = reason.find(key); at != std::string::npos; at = reason.find(key))
       reason.replace(at, key.size(), "***");
   for (char& c : reason)
     if (c == '\n') c = ' ';
-  complain("a request failed: " + printable_text(reason));
+  complain(printable_text(reason));
 }
 
 /// Shows clients the limits of a sandbox.
@@ -293,8 +296,8 @@ int run_serve(std::vector<std::string> words) {
   for (const template_option& each : chosen->templates) templates.push_back(each.name);
   options.templates(std::move(templates));
   http_server_settings server = options.server();
-  const auto complains = [keys = options.api_keys()](const http_request_head&, std::exception_ptr failure) {
-    complain_of_request(failure, keys);
+  const auto complains = [keys = options.api_keys()](const http_request_head& head, std::exception_ptr failure) {
+    complain_of_request(head, failure, keys);
   };
   options.server(server.stop_timeout(std::chrono::seconds(1)).on_error(complains));
   // Clients may create sandboxes without internet access only if no sandbox has it.

@@ -58,8 +58,9 @@ class sandbox_registry;
 /// Services can be added on further ports (`e2b_gateway::options::port`), such as the code interpreter
 /// (`e2b_gateway::code_interpreter`).
 ///
-/// Network rules that do not hold already, volumes, templates and compressed messages are not supported. A request for
-/// them is refused with an error. Unknown members of a request, and null, false and empty values, are ignored.
+/// Network rules that do not hold already, volumes, templates, secrets and compressed messages are not supported. A
+/// request for them is refused with an error. The lists of metrics and of log lines are empty. Unknown members of a
+/// request, and null, false and empty values, are ignored.
 ///
 /// An upload over an existing file is written in place by a shell in the sandbox, as by envd, E2B's daemon in a
 /// sandbox. The file keeps its mode, its owner and its hard links, and symbolic links are followed. If
