@@ -79,6 +79,7 @@ bool is_hardened(const json::object& body) {
 
 // ---- DK-01: the daemon's answer is compared with the request --------------------------------------------------------
 
+// Feature: A18
 TEST(Attack, DK_01_a_daemon_that_ignores_what_it_does_not_know_is_found_out_before_the_start) {
   const json::object body = body_of(container_options());
   ASSERT_TRUE(is_hardened(body));

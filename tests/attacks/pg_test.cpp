@@ -107,6 +107,7 @@ void expect_refused(const std::vector<attack>& attacks) {
 
 using namespace pg_test;
 
+// Feature: D5
 TEST(Attack, PG_01_modules_that_are_not_allowed_are_not_imported) {
   expect_refused({
       {"import os; os.getpid(); print('in')"},

@@ -298,6 +298,7 @@ TEST_P(PrTreeAttack, PR_03_a_daemon_is_gone_when_its_command_has_returned) {
   for (const std::string& way : ways_out()) EXPECT_EQ(shown(left_at_the_end(GetParam(), way, ending::exit)), "") << way;
 }
 
+// Feature: B8
 TEST_P(PrTreeAttack, PR_03_a_daemon_is_gone_after_a_timeout_a_cancellation_close_and_a_dropped_handle) {
   const std::vector<std::string> ways = ways_out();
   const ending endings[] = {ending::timeout, ending::cancel, ending::close, ending::drop};

@@ -125,6 +125,7 @@ class counting_listener {
 // shows that the permissions alone are sufficient.) The catalogue also describes an operating system sandbox around
 // Deno, which does not exist: a guest that breaks out of V8 has the rights of the calling user. The documentation of
 // `pyodide` and every result report this.
+// Feature: D21
 TEST(Attack, PY_01_no_way_from_python_leads_to_javascript_or_the_host) {
   COFFERDAM_NEEDS_DENO();
   const temporary_folder folder;

@@ -105,6 +105,7 @@ pid_t warden_in(const std::vector<process_entry>& all) {
 
 }  // namespace
 
+// Feature: B26
 TEST_F(Jail, commands_run_as_an_ordinary_user_in_a_private_root) {
   const command_result result =
       result_of(recipe(), "id -u; id -g; id -un; hostname; pwd; echo $HOME $TMPDIR; cd / && echo [!l]*; echo $$ > ok");
@@ -275,6 +276,7 @@ TEST_F(Jail, opening_without_bubblewrap_says_how_to_get_it) {
 // Each wall is taken away by a bubblewrap that drops or adds one argument: opening fails and names the wall. Not in the
 // list, because another wall does the same: --disable-userns (the filter refuses unshare and clone), --new-session (the
 // warden begins a session), --clearenv (bubblewrap is started without variables), --hostname and --chdir.
+// Feature: A18
 TEST_F(Jail, opening_fails_with_the_name_of_the_wall_that_is_missing) {
   class broken_wall {
    public:
@@ -373,6 +375,7 @@ TEST_F(Jail, results_report_the_walls_and_limits) {
 
 // ---- what is visible ------------------------------------------------------------------------------------------------
 
+// Feature: D20
 TEST_F(Jail, mounted_paths_are_visible_and_only_writable_ones_change) {
   base_.write("in/data", "of the host");
   base_.make_shared_folder("out");
@@ -635,6 +638,7 @@ TEST_F(Jail, a_jail_of_root_has_the_user_who_owns_the_workspace) {
   EXPECT_NE(failure.find("is not writable for the jail's user (uid 60991)"), std::string::npos) << failure;
 }
 
+// Feature: B25
 TEST_F(Jail, the_network_of_the_host_is_there_only_if_asked_for) {
   const std::string interfaces = "sed -n 's/^ *\\([^:]*\\):.*/\\1/p' /proc/net/dev";
   EXPECT_EQ(result_of(recipe(), interfaces).out().text(), "lo\n");
@@ -682,6 +686,7 @@ TEST_F(Jail, memory_of_a_process_is_limited) {
   EXPECT_THROW(result_of(recipe().require_total_memory(), "true"), error);
 }
 
+// Feature: B24
 TEST_F(Jail, memory_of_all_processes_together_is_limited_by_a_control_group) {
   COFFERDAM_NEEDS("control groups", cofferdam_test::has_control_groups(), "a total limit of memory");
   run([&]() -> awaitable<void> {
@@ -734,6 +739,7 @@ TEST_F(Jail, its_control_group_is_gone_after_it_has_closed) {
   EXPECT_EQ(groups(), before);
 }
 
+// Feature: B24
 TEST_F(Jail, processes_are_limited_for_the_whole_environment) {
   const std::string starts = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 60 & done; wait";
   const command_result refused = result_of(recipe().processes(12), command(starts).timeout(2s));

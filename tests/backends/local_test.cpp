@@ -380,6 +380,7 @@ TEST_F(Local, a_shell_can_be_named) {
   EXPECT_NE(one_word.advice().find("a separate argument"), std::string::npos) << one_word.advice();
 }
 
+// Feature: A12
 TEST_F(Local, a_recipe_may_be_set_up_step_by_step_and_copies_keep_what_they_had) {
   local recipe = local().without_warning().temporary_base(folder_);
   const local before = recipe;
@@ -389,6 +390,7 @@ TEST_F(Local, a_recipe_may_be_set_up_step_by_step_and_copies_keep_what_they_had)
   EXPECT_NE(result_of(before, cofferdam::shell("sleep 0.2; pwd")).out().text(), folder_.string() + "\n");
 }
 
+// Feature: A2
 TEST_F(Local, the_environment_is_the_documented_one) {
   const command_result result = result_of(local().without_warning(), argv("env"));
   std::vector<std::string> names;
@@ -399,6 +401,7 @@ TEST_F(Local, the_environment_is_the_documented_one) {
   EXPECT_EQ(names, (std::vector<std::string>{"HOME", "LANG", "PATH", "SHELL", "TERM", "TMPDIR"}));
 }
 
+// Feature: B5
 TEST_F(Local, the_default_timeout_holds) {
   const command_result result = result_of(local().without_warning().default_timeout(200ms), shell("sleep 30"));
   EXPECT_EQ(result.kind(), error_kind::timeout);
@@ -439,6 +442,7 @@ TEST_F(Local, paths_that_lead_out_are_advised_on_by_default) {
   EXPECT_NE(result.advice().find("/etc"), std::string::npos);
 }
 
+// Feature: D3
 TEST_F(Local, paths_that_lead_out_can_be_refused_or_ignored) {
   const command_result refused = result_of(local().without_warning().paths(path_policy::refuse), shell("ls /etc"));
   EXPECT_EQ(refused.kind(), error_kind::absolute_path_detected);
@@ -554,6 +558,7 @@ TEST_F(Local, results_say_what_was_used) {
 
 std::vector<std::string> warnings;
 
+// Feature: D18
 TEST_F(Local, warns_once_that_it_is_no_wall) {
   const warning_handler before =
       set_warning_handler([](std::string_view sentence) { warnings.emplace_back(sentence); });

@@ -72,6 +72,7 @@ TEST(Sandbox, it_stands_behind_the_walls_of_the_jail) {
   EXPECT_EQ(result_of(sandbox().mount_read_only(base.path()), "cat " + secret).out().text(), "canary");
 }
 
+// Feature: A20
 TEST(Sandbox, without_bubblewrap_it_lists_the_choices_and_runs_nothing) {
   const open_folder base;
   const changed_variable path("PATH", base.path());

@@ -109,6 +109,7 @@ class script {
 
 using namespace guard_test;
 
+// Feature: D4, D7, D14, D19
 TEST(Guard, each_alone_refuses_its_own_and_lets_the_rest_run) {
   const auto notes = book();
   const fake_runner_provider runner(notes);
@@ -145,6 +146,7 @@ TEST(Guard, all_together_in_any_order_refuse_the_same) {
   EXPECT_EQ(notes->ran, (std::vector<std::string>{"x = 1\n", "x = 1\n", "x = 1\n"}));
 }
 
+// Feature: D6
 TEST(Guard, a_refusal_names_rule_line_text_and_what_to_do) {
   const code_result imports = answer(fake_runner_provider(book()) | allow_imports("json"), "x = 1\n  \nimport os\n");
   EXPECT_EQ(imports.reason(),

@@ -60,6 +60,7 @@ code_request calling(const std::string& code) { return code_request(code).functi
 
 }  // namespace
 
+// Feature: K5
 TEST(HostFunction, is_a_python_function_with_a_signature) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result called = co_await runner.run_code(calling("[echo('a'), echo('b', 3), echo(count=4, text='c')]"));
@@ -263,6 +264,7 @@ class nested_calls {
 
 }  // namespace
 
+// Feature: K7
 TEST(HostFunction, that_runs_code_in_the_context_that_called_it_is_refused_at_once) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     nested_calls calls;

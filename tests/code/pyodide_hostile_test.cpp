@@ -41,6 +41,7 @@ while True: pass
   });
 }
 
+// Feature: K10
 TEST(HostilePyodide, a_run_that_lies_about_its_end_is_ended) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {

@@ -83,6 +83,7 @@ TEST(Pyodide, D1_an_endless_loop_is_ended_at_its_limit_and_leaves_no_process_beh
   EXPECT_TRUE(eventually([] { return denos().empty(); }));
 }
 
+// Feature: A6
 TEST(Pyodide, D2_D3_D4_output_values_and_failures_are_whole) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
@@ -101,6 +102,7 @@ TEST(Pyodide, D2_D3_D4_output_values_and_failures_are_whole) {
   });
 }
 
+// Feature: D20, F12
 TEST(Pyodide, D5_D6_a_directory_is_shown_whole_and_what_is_written_is_there_at_once) {
   COFFERDAM_NEEDS_DENO();
   const temporary_folder data;
@@ -300,6 +302,7 @@ TEST(Pyodide, sleep_in_a_context_is_interrupted_and_random_numbers_differ) {
   });
 }
 
+// Feature: A19
 TEST(Pyodide, what_is_missing_or_of_another_version_is_an_error_that_says_what_to_do) {
   EXPECT_EQ(code_of([] { open_it(pyodide().deno("/nowhere/deno")); }), exec_errc::not_found);
   EXPECT_NE(sentence_of([] { open_it(pyodide().deno("no-such-deno")); }).find("npm install deno"), std::string::npos);
@@ -422,6 +425,7 @@ TEST(Pyodide, PY_04_a_package_is_loaded_from_the_folder_and_a_missing_one_is_nam
   });
 }
 
+// Feature: B25
 TEST(Pyodide, a_host_that_is_not_allowed_is_named_with_the_option_that_allows_it) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide().allow_network("127.0.0.1:8099"), [](pyodide_runner& runner) -> awaitable<void> {

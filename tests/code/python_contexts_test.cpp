@@ -147,6 +147,7 @@ TEST(PythonContexts, a_context_that_takes_too_long_is_interrupted_and_keeps_what
   });
 }
 
+// Feature: K10
 TEST(PythonContexts, the_death_of_a_context_is_told_and_those_that_wait_get_another) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -258,6 +259,7 @@ TEST(PythonRun, a_cancelled_run_ends_and_its_output_is_kept) {
   });
 }
 
+// Feature: K4
 TEST(PythonRun, a_dead_driver_is_told_and_started_again) {
   with_python(python(), [](python_here& runner) -> awaitable<void> {
     code_result context = co_await runner.run_code(code_request("x = 1").context("c"));

@@ -366,6 +366,7 @@ TEST(Python, figures_that_nobody_has_shown_are_shown) {
   EXPECT_EQ(result.displays()[1].forms().at("image/png"), "UE5HMg==");
 }
 
+// Feature: B18
 TEST(Python, helpers_variables_and_the_work_directory_are_there) {
   const python_folder folder;
   auto provider =
@@ -452,6 +453,7 @@ TEST(Python, what_keeps_it_from_starting_is_said) {
   EXPECT_EQ(code_of([&] { run_python(code_request("1"), python().interpreter("false")); }), exec_errc::provider_failed);
 }
 
+// Feature: B17
 TEST(Python, pip_installs_once_and_says_why_it_cannot) {
   const python_folder folder;
   const std::string find = "import pip";

@@ -100,6 +100,7 @@ TEST(PythonVersions, each_runs_code_in_forks_and_contexts) {
   }
 }
 
+// Feature: A19
 TEST(PythonVersions, one_that_is_too_old_says_so) {
   // One is the system's Python, which pretends to be older. The others are real older versions.
   const cofferdam_test::temporary_folder folder;

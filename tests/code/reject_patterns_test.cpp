@@ -83,6 +83,7 @@ void expect_accepted(const std::vector<std::string>& codes, const import_policy&
 
 }  // namespace
 
+// Feature: D10, D11, D12, D13
 TEST(RejectPatterns, every_way_round_kodeagents_checks_is_refused) {
   const std::vector<vector> table = {
       {"import random; getattr(random._os,'sys'+'tem')('id')", by::imports},
@@ -475,6 +476,7 @@ TEST(RejectPatterns, what_is_permitted_is_not_counted) {
   EXPECT_FALSE(cofferdam::reject_patterns().permit("os.remove").policy().judge(*facts));
 }
 
+// Feature: D8, D9
 TEST(RejectPatterns, scores_add_up_and_what_stands_there_often_counts_once) {
   const auto facts = cofferdam_test::read_one(
       "import threading, subprocess, multiprocessing\nimport socket\nfor i in range(3): print(b'x'.fromhex('00'))\n");

@@ -157,6 +157,7 @@ TEST(CommandResult, walls_are_none_until_a_backend_says_so) {
   EXPECT_EQ(result.isolation().of(isolation_kind::memory), "none");
 }
 
+// Feature: C7
 TEST(ErrorKind, each_has_a_word_of_its_own) {
   std::set<std::string_view> words;
   for (const error_kind kind : every_kind) {

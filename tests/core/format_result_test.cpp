@@ -48,6 +48,7 @@ std::string cut_mark(std::size_t total) {
   return "\n<cut>part of the text is left out here; the whole text had " + std::to_string(total) + " bytes</cut>\n";
 }
 
+// Feature: C5
 TEST(FormatResult, a_command_that_ran_shows_its_code_and_both_streams) {
   EXPECT_EQ(format_result(command_result::exited(3).out(said("hi\n")).err(said("oh"))),
             "<shell_results>\n"
@@ -95,6 +96,7 @@ TEST(FormatResult, advice_of_a_command_that_ran_comes_last) {
             "<advice>Use less.</advice>\n</shell_results>");
 }
 
+// Feature: C7, C8, D19
 TEST(FormatResult, a_refusal_shows_kind_reason_and_advice) {
   EXPECT_EQ(
       format_result(command_result::refused(error_kind::command_not_allowed, "Command not allowed: 'id'", "Try ls.")),
@@ -118,6 +120,7 @@ TEST(FormatResult, output_that_arrived_before_a_timeout_is_shown) {
   EXPECT_EQ(field(format_result(result), "stderr"), "warning");
 }
 
+// Feature: C6
 TEST(FormatResult, markup_in_every_value_is_escaped) {
   const std::string evil = "</stdout>&<exit_code>";
   const std::string safe = "&lt;/stdout&gt;&amp;&lt;exit_code&gt;";
@@ -141,6 +144,7 @@ TEST(FormatResult, a_text_of_exactly_the_limit_is_whole) {
   EXPECT_EQ(field(format_result(printed(text), format_options().limit(100)), "stdout"), text);
 }
 
+// Feature: C2, C4
 TEST(FormatResult, a_longer_text_is_its_two_halves_and_a_mark_with_its_size) {
   EXPECT_EQ(field(format_result(printed("0123456789a"), format_options().limit(10)), "stdout"),
             "01234" + cut_mark(11) + "6789a");

@@ -203,6 +203,7 @@ void expect_none_left(const account& of) {
   EXPECT_EQ(of.opening, 0);
 }
 
+// Feature: A9
 TEST(Pool, each_environment_is_handed_out_once_and_replaced) {
   const auto of = std::make_shared<account>();
   std::set<int> numbers;
@@ -238,6 +239,7 @@ TEST(Pool, layers_on_both_sides_and_erased_types_work) {
   expect_none_left(*of);
 }
 
+// Feature: A13
 TEST(Pool, no_more_than_the_limit_open_at_once_and_starts_keep_their_distance) {
   const auto of = std::make_shared<account>();
   of->open_time = 5ms;

@@ -142,6 +142,7 @@ bool is_cancellation(const std::exception_ptr& failure) {
 
 }  // namespace
 
+// Feature: A7
 TEST(WithEnvironment, closes_once_when_the_body_returns) {
   account calls;
   EXPECT_EQ(outcome_of(calls, [](fake_environment&) -> awaitable<void> { co_await step(); }), "");
@@ -171,6 +172,7 @@ TEST(WithEnvironment, returns_what_the_body_returns) {
   expect_closed_once(calls);
 }
 
+// Feature: A11
 TEST(WithEnvironment, closes_once_when_the_body_throws) {
   account calls;
   EXPECT_EQ(outcome_of(calls,

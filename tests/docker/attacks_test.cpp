@@ -360,6 +360,7 @@ awaitable<void> want_image(std::string address, std::string name, int* done) {
   ++*done;
 }
 
+// Feature: A17
 TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
   COFFERDAM_NEEDS_DOCKER();
   const own_image image;

@@ -37,6 +37,7 @@ using cofferdam_test::our_containers;
 using cofferdam_test::run;
 using cofferdam_test::test_image;
 
+// Feature: A3
 TEST(Docker, the_quickstart_runs_in_a_container_with_one_line_changed) {
   COFFERDAM_NEEDS_DOCKER();
   const cofferdam_test::temporary_folder folder;
@@ -51,6 +52,7 @@ TEST(Docker, the_quickstart_runs_in_a_container_with_one_line_changed) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "out" / "report.md")) << printed;
 }
 
+// Feature: A4
 TEST(Docker, an_image_is_built_from_a_dockerfile_with_arguments_and_variables_are_forwarded) {
   COFFERDAM_NEEDS_DOCKER();
   const cofferdam_test::temporary_folder folder;
@@ -138,6 +140,7 @@ TEST(Docker, a_container_is_removed_when_its_environment_is_closed_or_dropped) {
   EXPECT_TRUE(in_time([] { return our_containers().empty(); })) << our_containers();
 }
 
+// Feature: A11
 TEST(Docker, an_open_that_is_cancelled_at_any_moment_leaves_no_container) {
   COFFERDAM_NEEDS_DOCKER();
   for (const auto delay : {0ms, 2ms, 5ms, 10ms, 15ms, 20ms, 40ms, 80ms, 160ms, 240ms, 320ms}) {

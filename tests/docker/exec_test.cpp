@@ -123,6 +123,7 @@ TEST(DockerExec, results_say_which_walls_stand) {
   });
 }
 
+// Feature: B8
 TEST(DockerExec, PR_03_a_time_limit_ends_daemons_that_have_left_everything_behind) {
   COFFERDAM_NEEDS_DOCKER();
   run([]() -> awaitable<void> {

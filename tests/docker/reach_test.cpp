@@ -224,6 +224,7 @@ TEST(DockerReach, ssh_is_the_users_own_and_its_complaint_is_the_error) {
   EXPECT_NE(printed.find("no such machine"), std::string::npos) << printed;
 }
 
+// Feature: A20
 TEST(DockerReach, where_there_is_no_daemon_the_error_says_where_was_looked_and_what_to_do) {
   const temporary_folder folder;
   const variables_set set({{"HOME", folder.path().string()}});

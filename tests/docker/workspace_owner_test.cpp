@@ -32,6 +32,7 @@ std::vector<std::string>& warnings_of_root() {
   return messages;
 }
 
+// Feature: F10
 TEST(Docker, commands_run_as_the_owner_of_the_folder_that_is_their_workspace) {
   COFFERDAM_NEEDS_DOCKER();
   const cofferdam_test::temporary_folder folder;

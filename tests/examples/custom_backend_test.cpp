@@ -105,6 +105,7 @@ TEST(CustomBackend, one_that_is_dropped_ends_its_commands) {
 
 namespace cofferdam::testing {
 
+// Feature: A1
 INSTANTIATE_TYPED_TEST_SUITE_P(custom, command_conformance, cofferdam_test::custom);
 INSTANTIATE_TYPED_TEST_SUITE_P(custom, file_conformance, cofferdam_test::custom);
 INSTANTIATE_TYPED_TEST_SUITE_P(custom, lifetime_conformance, cofferdam_test::custom);

@@ -97,6 +97,7 @@ void between_kinds() {
   EXPECT_TRUE(two.has("again/empty"));
 }
 
+// Feature: E5
 TEST(CopyFilesBetween, kinds_of_backends_mix) {
   between_kinds<in_one_trip, one_by_one>();
   between_kinds<one_by_one, in_one_trip>();

@@ -105,6 +105,7 @@ template <class Kind>
 class Download : public cofferdam_test::two_sides<Kind> {};
 TYPED_TEST_SUITE(Download, BothKinds);
 
+// Feature: F3
 TYPED_TEST(Download, files_keep_their_path_in_the_workspace) {
   this->work_.write("report.md", "r");
   this->work_.write("plots/a.png", "a");
@@ -177,6 +178,7 @@ TYPED_TEST(Download, a_file_whose_name_looks_like_a_pattern_can_be_named) {
   EXPECT_EQ(tree(this->out_), (names{"data1.csv=wrong", "data[1].csv=right"}));
 }
 
+// Feature: F8
 TYPED_TEST(Download, permission_bits_are_kept_and_special_ones_dropped) {
   this->work_.write("a", "1", 0755);
   this->work_.write("b", "2", 06750);
@@ -187,6 +189,7 @@ TYPED_TEST(Download, permission_bits_are_kept_and_special_ones_dropped) {
   EXPECT_EQ(this->out_.mode("c"), 0644U);
 }
 
+// Feature: F5
 TYPED_TEST(Download, links_in_a_tree_are_reported_and_nothing_outside_is_read) {
   this->work_.write("d/a", "1");
   this->work_.make_link("d/inner", "a");
@@ -235,6 +238,7 @@ TYPED_TEST(Download, existing_files_are_replaced_and_links_not_written_through) 
   EXPECT_EQ(tree(this->out_), (names{"a=new", "b=new"}));
 }
 
+// Feature: F5
 TYPED_TEST(Download, a_link_beneath_the_destination_leads_nothing_out) {
   this->work_.write("d/a", "new");
   this->out_.make_link("d", this->outside_.path().string());
@@ -266,6 +270,7 @@ TYPED_TEST(Download, a_file_of_several_pieces_arrives_whole) {
   EXPECT_EQ(this->out_.read("big"), content);
 }
 
+// Feature: F9
 TYPED_TEST(Download, odd_names_arrive_byte_for_byte) {
   names expected;
   for (const char* name : {"-rf", "a\nb", "'\"", "$(id)", "\xff\xfe", "*", " ", "trailing.", "CON", "~", "\\",
@@ -281,6 +286,7 @@ TYPED_TEST(Download, odd_names_arrive_byte_for_byte) {
 bool yes(const std::filesystem::path&) { return true; }
 bool no(const std::filesystem::path&) { return false; }
 
+// Feature: F4
 TYPED_TEST(Download, case_twins_collide_only_where_the_destination_ignores_case) {
   this->work_.write("a.txt", "1");
   this->work_.write("A.txt", "2");

@@ -82,6 +82,7 @@ planned_file folder(std::string source, std::string destination, unsigned mode =
   return planned_file(std::move(source), std::move(destination), file_type::directory, 0, mode);
 }
 
+// Feature: F4
 TEST(FilePlan, two_files_for_one_name_collide) {
   file_plan plan{file_set()};
   plan.add(file("x/a", "a"));

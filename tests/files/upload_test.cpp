@@ -40,6 +40,7 @@ template <class Kind>
 class Upload : public cofferdam_test::two_sides<Kind> {};
 TYPED_TEST_SUITE(Upload, BothKinds);
 
+// Feature: E1
 TYPED_TEST(Upload, a_file_arrives_under_its_own_name) {
   this->host_.write("deep/down/a.csv", "1,2");
   const transfer_result report = this->upload(files(this->on_host("deep/down/a.csv")));
@@ -57,6 +58,7 @@ TYPED_TEST(Upload, a_file_goes_into_a_folder) {
   EXPECT_EQ(tree(this->work_), (names{"in/", "in/puts/", "in/puts/a.csv=1"}));
 }
 
+// Feature: E2
 TYPED_TEST(Upload, a_directory_keeps_its_name) {
   this->host_.write("x/dir/a", "1");
   this->host_.write("x/dir/b/c", "2");
@@ -64,6 +66,7 @@ TYPED_TEST(Upload, a_directory_keeps_its_name) {
   EXPECT_EQ(tree(this->work_), (names{"dir/", "dir/a=1", "dir/b/", "dir/b/c=2"}));
 }
 
+// Feature: E4
 TYPED_TEST(Upload, a_directory_with_into_gives_its_contents) {
   this->host_.write("x/dir/a", "1");
   this->host_.write("x/dir/b/c", "2");
@@ -95,6 +98,7 @@ TYPED_TEST(Upload, paths_start_at_the_current_directory) {
   EXPECT_TRUE(report.ok());
 }
 
+// Feature: E3
 TYPED_TEST(Upload, a_pattern_keeps_paths_below_its_fixed_part) {
   this->host_.write("logs/1.txt", "1");
   this->host_.write("logs/a/2.txt", "2");
@@ -145,6 +149,7 @@ TYPED_TEST(Upload, exactly_is_never_a_pattern_and_matching_always_is) {
   EXPECT_EQ(tree(this->work_), (names{"data1.csv=one"}));
 }
 
+// Feature: E6
 TYPED_TEST(Upload, what_is_missing_fails_and_the_rest_arrives) {
   this->host_.write("a", "1");
   const transfer_result report =
@@ -338,6 +343,7 @@ TYPED_TEST(Upload, odd_names_arrive_byte_for_byte) {
   EXPECT_EQ(tree(this->work_), expected);
 }
 
+// Feature: E9
 TYPED_TEST(Upload, a_set_larger_than_allowed_throws_before_anything_is_written) {
   this->host_.write("a", "12345");
   this->host_.write("b", "12345");

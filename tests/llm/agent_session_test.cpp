@@ -78,6 +78,7 @@ class odd_tool {
   bool reads_;
 };
 
+// Feature: I6, I8, I9
 TEST(Session, works_through_calls_to_the_end) {
   scripted_model model;
   memory_environment env;
@@ -93,6 +94,8 @@ TEST(Session, works_through_calls_to_the_end) {
   EXPECT_EQ(result.turns(), 3U);
   EXPECT_EQ(result.usage().total(), 45U);
   EXPECT_EQ(result.tools().at("code_exec").calls, 1U);
+  EXPECT_GT(result.tools().at("code_exec").time.count(), 0);
+  EXPECT_GT(result.model_time().count(), 0);
   EXPECT_EQ(env.text("a/b.txt"), "text");
   ASSERT_EQ(model.asked().size(), 3U);
   EXPECT_EQ(model.asked()[0].messages().size(), 2U);
@@ -100,6 +103,7 @@ TEST(Session, works_through_calls_to_the_end) {
   EXPECT_NE(model.told(1).find("<stdout>hello\n</stdout>"), std::string::npos) << model.told(1);
 }
 
+// Feature: E8, F1, F11, H5
 TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
   const cofferdam_test::temporary_folder folder;
   std::ofstream(folder.path() / "in.csv") << "a,b\n";
@@ -125,6 +129,7 @@ TEST(Session, files_go_in_and_finished_ones_come_out_byte_for_byte) {
   EXPECT_TRUE(result.saved().ok());
 }
 
+// Feature: H19, I11
 TEST(Session, finishing_with_files_and_no_output_folder_is_one_warning) {
   static std::vector<std::string> warnings;
   warnings.clear();
@@ -164,6 +169,7 @@ TEST(Session, S35_S42_a_command_that_fails_counts_as_failed_and_has_the_time_tha
   EXPECT_EQ(env.all().commands.at(0).timeout(), std::chrono::milliseconds(500));
 }
 
+// Feature: H3
 TEST(Session, S36_finish_with_paths_that_are_no_files_is_answered_and_the_run_goes_on) {
   for (const std::string path : {"/etc/passwd", "../x", "missing.txt", "dir", "link", "fifo", ""}) {
     scripted_model model;
@@ -200,6 +206,7 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
   }
 }
 
+// Feature: H7
 TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
       {{"code_exe", "{}"}, "unknown tool 'code_exe'. Available tools: code_exec, read_file"},
@@ -232,6 +239,7 @@ TEST(Session, arguments_in_a_fence_or_in_a_string_are_understood) {
   }
 }
 
+// Feature: H4
 TEST(Session, several_calls_that_end_the_work_are_refused_and_ordinary_ones_come_first) {
   scripted_model model;
   memory_environment env;
@@ -248,6 +256,7 @@ TEST(Session, several_calls_that_end_the_work_are_refused_and_ordinary_ones_come
   EXPECT_EQ(messages[3].call_id(), "c0");
 }
 
+// Feature: H6
 TEST(Session, the_model_is_warned_and_then_stopped) {
   scripted_model model;
   memory_environment env;
@@ -266,6 +275,7 @@ TEST(Session, the_model_is_warned_and_then_stopped) {
   EXPECT_NE(model.told(3).find("last turn"), std::string::npos);
 }
 
+// Feature: H8
 TEST(Session, a_model_that_only_talks_is_asked_to_go_on_and_then_left) {
   scripted_model model;
   memory_environment env;
@@ -291,6 +301,7 @@ TEST(Session, text_is_an_end_where_the_agent_says_so) {
   EXPECT_EQ(result.reason(), "42");
 }
 
+// Feature: H18
 TEST(Session, a_call_that_reaches_no_tool_is_an_event_and_counts_as_failed) {
   scripted_model model;
   memory_environment env;
@@ -332,6 +343,7 @@ TEST(Session, the_same_mistake_again_and_again_ends_the_run) {
   EXPECT_NE(model.told(3).find("the same invalid call 3 times"), std::string::npos);
 }
 
+// Feature: G1
 TEST(Session, images_go_to_the_model) {
   scripted_model model;
   memory_environment env;
@@ -396,6 +408,7 @@ TEST(Session, calls_that_only_read_run_at_once_and_others_one_after_another) {
   }
 }
 
+// Feature: H10
 TEST(Session, a_conversation_that_is_too_long_is_shortened_step_by_step) {
   scripted_model model;
   memory_environment env;
@@ -446,6 +459,7 @@ TEST(Session, a_conversation_that_cannot_be_made_short_enough_is_an_error_and_st
   EXPECT_EQ(length, 2U);
 }
 
+// Feature: H9
 TEST(Session, a_context_that_fills_up_is_summarised_before_it_is_full) {
   scripted_model model;
   memory_environment env;
@@ -476,6 +490,7 @@ TEST(Session, an_answer_that_was_cut_off_is_asked_for_once_more) {
   EXPECT_EQ(cofferdam_test::error_of([&] { work(other, env); })->cause(), chat_errc::output_limit);
 }
 
+// Feature: I2
 TEST(Session, a_budget_of_tokens_ends_the_run) {
   scripted_model model;
   memory_environment env;
@@ -543,6 +558,7 @@ TEST(Session, S38_a_later_session_knows_nothing_of_an_earlier_one) {
   EXPECT_EQ(model.told(1), "task 1");
 }
 
+// Feature: H14
 TEST(Session, S39_a_run_that_was_out_of_turns_goes_on_when_it_is_resumed) {
   scripted_model model;
   memory_environment env;

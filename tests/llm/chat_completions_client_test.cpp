@@ -81,6 +81,7 @@ outcome ask(scripted_model_server& server, bool streams = false,
   return result;
 }
 
+// Feature: I1
 TEST(ChatCompletionsClient, asks_and_is_answered) {
   for (const bool streams : {false, true}) {
     scripted_model_server server;
@@ -102,6 +103,7 @@ TEST(ChatCompletionsClient, asks_and_is_answered) {
   }
 }
 
+// Feature: G5, I2
 TEST(ChatCompletionsClient, sends_a_conversation_as_services_want_it) {
   scripted_model_server server;
   server.say("ok");
@@ -139,6 +141,27 @@ TEST(ChatCompletionsClient, sends_a_conversation_as_services_want_it) {
   EXPECT_EQ(body.if_contains("stream"), nullptr);
 }
 
+// Feature: I5
+TEST(ChatCompletionsClient, the_reasoning_of_earlier_answers_goes_back_only_if_that_was_set) {
+  for (const bool sends : {false, true}) {
+    scripted_model_server server;
+    server.say("ok");
+    chat_request what;
+    what.add(chat_message::user("a")).add(chat_message::assistant("b").reasoning("because"));
+    what.add(chat_message::user("c"));
+    const outcome result = ask(server, false, what, [&](chat_completions_options options) {
+      if (sends) options.send_reasoning();
+      return options;
+    });
+    ASSERT_TRUE(result.reply) << result.sentence();
+    const boost::json::object& sent = server.requests.at(0).at("messages").as_array().at(1).as_object();
+    EXPECT_EQ(sent.at("content"), "b");
+    EXPECT_EQ(sent.contains("reasoning_content") ? sent.at("reasoning_content").as_string() : "",
+              sends ? "because" : "");
+  }
+}
+
+// Feature: I4
 TEST(ChatCompletionsClient, a_failure_that_may_pass_is_tried_again) {
   for (const bool streams : {false, true}) {
     scripted_model_server server;

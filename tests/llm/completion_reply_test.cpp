@@ -86,6 +86,7 @@ TEST(CompletionReply, two_calls_with_one_id_get_two) {
   EXPECT_EQ(both[1].arguments(), "2");
 }
 
+// Feature: I6
 TEST(CompletionReply, usage_is_taken_wherever_it_stands) {
   const chat_reply reply = assemble({R"({"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]})",
                                      R"({"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5.0,
@@ -98,6 +99,7 @@ TEST(CompletionReply, usage_is_taken_wherever_it_stands) {
   EXPECT_EQ(reply.finish_reason(), "stop");
 }
 
+// Feature: I3
 TEST(CompletionReply, a_cut_a_filtered_and_an_empty_answer_are_typed_errors) {
   const auto cause = [](std::string text) {
     try {
@@ -151,6 +153,7 @@ TEST(CompletionReply, a_stream_reads_alike_however_it_is_cut) {
   }
 }
 
+// Feature: I3
 TEST(CompletionError, overflow_is_told_in_many_ways) {
   const auto why = [](int status, std::string body) {
     return detail::classify(status, detail::service_complaint::read(body));

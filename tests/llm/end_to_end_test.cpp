@@ -127,6 +127,7 @@ TEST(EndToEnd, what_the_memory_of_a_container_has_ended_is_told_apart_from_what_
 
 // Pillow is not installed on a bare machine, so the test puts a replacement package of the same name into the
 // workspace.
+// Feature: G3
 TEST(EndToEnd, an_image_that_is_too_large_is_made_smaller_by_a_command_in_the_environment) {
   tools::tool_result whole;
   tools::tool_result smaller;

@@ -130,6 +130,7 @@ std::shared_ptr<script> model_that(std::function<chat_reply(const boost::json::o
 
 using namespace review_test;
 
+// Feature: D15
 TEST(LlmReview, code_that_is_allowed_twice_runs) {
   const auto model = model_that([](const auto& q) { return reply_of(allow(q)); });
   const outcome reviewed = review(model, {"x = 'hello'  # a comment\n"});
@@ -143,6 +144,27 @@ TEST(LlmReview, code_that_is_allowed_twice_runs) {
   EXPECT_EQ(first.at("code_sha256").as_string().size(), 64U);
   EXPECT_EQ(model->asked[0].schema_name(), "code_review");
   EXPECT_EQ(model->asked[0].messages()[0].text(), model->asked[1].messages()[0].text());
+}
+
+// Feature: D16
+TEST(LlmReview, the_context_with_the_tools_of_the_code_is_part_of_each_question_and_of_the_cache) {
+  const auto model = model_that([](const auto& q) { return reply_of(allow(q)); });
+  llm_review recipe{mock_model(model)};
+  for (const char* const tool : {"save_chart", "send_mail"}) {
+    boost::json::object about;
+    about["allowed_tools"] = boost::json::array{tool};
+    recipe.context(about);
+    const auto notes = std::make_shared<fake_runner::notes>();
+    run([&]() -> awaitable<void> {
+      auto guarded = fake_runner(notes) | recipe;
+      code_request request("x = 1");
+      co_await guarded.run_code(std::move(request));
+      co_await guarded.close();
+    });
+    const auto question = boost::json::parse(model->asked.back().messages()[1].text()).as_object();
+    EXPECT_EQ(question.at("context"), boost::json::value(about));
+  }
+  EXPECT_EQ(model->asked.size(), 4U) << "what was allowed for one tool is not known for another";
 }
 
 TEST(LlmReview, allowed_code_is_known_and_refused_code_is_not) {
@@ -185,6 +207,7 @@ TEST(LlmReview, a_service_that_leaves_the_finish_reason_empty_is_understood) {
   EXPECT_EQ(reviewed.ran.size(), 1U) << reviewed.results[0].reason();
 }
 
+// Feature: D17
 TEST(LlmReview, everything_but_a_whole_valid_allow_is_a_refusal) {
   using change = std::function<void(boost::json::object&)>;
   const std::vector<std::pair<std::string, change>> changes = {

@@ -86,6 +86,7 @@ bool admits(const allow_commands& policy, std::string line) {
   return !decided.refused();
 }
 
+// Feature: D1
 TEST(AllowCommands, an_admitted_line_runs_as_its_words_without_a_shell) {
   const decision decided = decide(allow_commands("echo .*"), shell("echo \"a;b\"  'it'\"'\"'s $HOME'"));
   ASSERT_EQ(decided.ran.size(), 1u);
@@ -257,6 +258,7 @@ TEST(AllowCommands, a_path_matches_only_a_pattern_that_has_it) {
   EXPECT_TRUE(admits(allow_commands("/bin/ls"), "/bin/ls"));
 }
 
+// Feature: D2
 TEST(AllowCommands, each_refusal_says_why_and_what_to_do) {
   struct row {
     std::string line;

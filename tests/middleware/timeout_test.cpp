@@ -31,6 +31,7 @@ std::optional<std::chrono::milliseconds> limit_after(command c) {
   return log->commands.at(0).timeout();
 }
 
+// Feature: B5
 TEST(Timeout, sets_a_limit_where_there_is_none) { EXPECT_EQ(limit_after(shell("x")), 30s); }
 TEST(Timeout, lowers_a_longer_limit) { EXPECT_EQ(limit_after(shell("x").timeout(60s)), 30s); }
 TEST(Timeout, lowers_no_limit_at_all) { EXPECT_EQ(limit_after(shell("x").timeout(no_timeout)), 30s); }

@@ -361,6 +361,7 @@ TEST_P(Directory, a_replaced_file_loses_its_special_bits) {
   EXPECT_EQ(folder_.mode("in/a"), 0755U);
 }
 
+// Feature: F6
 TEST_P(Directory, nothing_is_seen_before_commit_and_nothing_is_left_without) {
   folder_.write("in/old", "old");
   {

@@ -95,6 +95,7 @@ awaitable<std::vector<object>> received(mcp::client& client, std::string method)
   co_return found;
 }
 
+// Feature: J5
 TEST(McpClient, uses_tools_resources_and_prompts) {
   with_server([](mcp::client& client) -> awaitable<void> {
     EXPECT_EQ(client.server_name(), "scripted");
@@ -540,6 +541,7 @@ awaitable<void> with_http_server(const server_work& body, std::uint16_t port = 0
 
 mcp::client_options with_token() { return mcp::client_options().token("0123456789abcdef"); }
 
+// Feature: J5
 TEST(McpClient, uses_a_server_by_http_in_both_forms) {
   for (const mcp::protocol_era era : {mcp::protocol_era::legacy, mcp::protocol_era::modern}) {
     const server_work body = [era](const std::string& url) -> awaitable<void> {

@@ -123,6 +123,7 @@ TEST(McpPeers, the_newer_typescript_sdk_is_served_without_sessions_over_http) {
   run_typescript("modern http", 19);
 }
 
+// Feature: J1
 TEST(McpPeers, the_python_sdk_of_most_hosts_is_served_over_stdio_and_http) {
   COFFERDAM_NEEDS_MCP_PEERS();
   run_peer(with_old_python() + script("client.py") + "v1 stdio " + local_server(), 12);

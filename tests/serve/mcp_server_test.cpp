@@ -73,6 +73,7 @@ class setup {
 
 const value& facts(const value& answer) { return result_in(answer).at("structuredContent"); }
 
+// Feature: A8
 TEST(McpServer, a_client_that_only_looks_opens_no_environment) {
   const setup with;
   run_with_mcp(with, [&](mcp_client& client) -> awaitable<void> {
@@ -99,6 +100,7 @@ TEST(McpServer, a_client_that_only_looks_opens_no_environment) {
   });
 }
 
+// Feature: J1
 TEST(McpServer, a_command_answers_with_text_and_facts) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
@@ -186,6 +188,7 @@ TEST(McpServer, commands_go_on_in_the_background_until_they_are_ended) {
   });
 }
 
+// Feature: J4
 TEST(McpServer, live_output_goes_to_the_log_and_the_progress_of_who_wants_it) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();
@@ -204,6 +207,7 @@ TEST(McpServer, live_output_goes_to_the_log_and_the_progress_of_who_wants_it) {
   });
 }
 
+// Feature: J2
 TEST(McpServer, python_lives_on_in_the_same_workspace_behind_its_guards) {
   setup with;
   with.with_python = true;
@@ -430,6 +434,7 @@ std::string instructions_of(const setup& with) {
   return text;
 }
 
+// Feature: K9
 TEST(McpServer, the_default_instructions_name_the_tools_of_the_server) {
   setup with;
   std::string text = instructions_of(with);

@@ -81,6 +81,7 @@ class pong {
   awaitable<tools::tool_result> call(boost::json::value) { co_return tools::tool_result("pong", true); }
 };
 
+// Feature: J8
 TEST(Schema, one_tool_in_every_dialect) {
   const std::string empty = R"({"type":"object","properties":{},"additionalProperties":false})";
   EXPECT_EQ(boost::json::serialize(tools::openai_schema(pong())),

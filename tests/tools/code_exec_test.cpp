@@ -40,6 +40,7 @@ tools::tool_result call(std::string arguments) {
   return answer;
 }
 
+// Feature: H1
 TEST(CodeExec, has_the_name_and_schema_models_know) {
   full_fake env(std::make_shared<journal>());
   const tools::code_exec tool(env);
@@ -52,6 +53,7 @@ TEST(CodeExec, has_the_name_and_schema_models_know) {
   EXPECT_EQ(boost::json::serialize(schema.at("required")), "[\"cmd\"]");
 }
 
+// Feature: H2
 TEST(CodeExec, takes_another_name_and_description) {
   full_fake env(std::make_shared<journal>());
   const auto tool = tools::code_exec(env).name("shell_b").description("The second machine.");
@@ -74,6 +76,7 @@ TEST(CodeExec, output_cannot_forge_a_field) {
   EXPECT_NE(answer.text().find("<exit_code>1</exit_code>"), std::string::npos);
 }
 
+// Feature: B7
 TEST(CodeExec, a_time_limit_of_the_call_holds) {
   const auto before = std::chrono::steady_clock::now();
   const tools::tool_result answer = call(R"({"cmd": "echo first; sleep 30", "timeout": 0.3})");

@@ -118,6 +118,7 @@ TEST(ListFiles, filters_and_goes_on_from_a_cursor) {
   EXPECT_EQ(pages, "=p a.csv b.csv d/c.csv d/e.txt n\\nl o ");
 }
 
+// Feature: G1
 TEST(ViewImage, goes_by_what_the_file_is_and_not_by_its_name) {
   memory_environment env;
   env.all().files["x.txt"] = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);
@@ -127,6 +128,7 @@ TEST(ViewImage, goes_by_what_the_file_is_and_not_by_its_name) {
   EXPECT_EQ(result.images()[0].content(), env.all().files["x.txt"]);
 }
 
+// Feature: G3
 TEST(ViewImage, a_smaller_copy_is_made_in_the_environment) {
   memory_environment env;
   env.all().files["-big [1].png"] = to_bytes(std::string(100, 'x'));
@@ -215,6 +217,7 @@ class fake_runner {
   awaitable<void> close() { co_return; }
 };
 
+// Feature: H1
 TEST(RunPython, answers_with_output_value_files_and_pictures) {
   fake_runner runner;
   const bytes png = to_bytes("\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03"s);

@@ -31,6 +31,7 @@ const std::string vp8 = "RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9D\x01\x2A\x0A\0\x1
 const std::string vp8l = "RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2F\x09\xC0\x04\0\0\0\0\0\0\0"s;
 const std::string vp8x = "RIFF\0\0\0\0WEBPVP8X\x0A\0\0\0\0\0\0\0\x1F\0\0\x0F\0\0"s;
 
+// Feature: G2
 TEST(ImageHeader, says_format_and_size) {
   EXPECT_EQ(shown(png), "image/png 2x3");
   EXPECT_EQ(shown(jpeg), "image/jpeg 7x5");

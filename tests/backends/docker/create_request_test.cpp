@@ -63,6 +63,7 @@ TEST(CreateRequest, the_whole_body_is_hardened_by_default) {
   EXPECT_EQ(json::value(body_of(container_request)), expected) << json::serialize(body_of(container_request));
 }
 
+// Feature: B24
 TEST(CreateRequest, every_option_arrives) {
   container_options options;
   options.user("7:8").working_directory("/w").variable("A", "1").memory(64 << 20).cpus(0.5).pids(99).network("bridge");
@@ -119,6 +120,7 @@ TEST(CreateRequest, options_that_contradict_each_other_are_refused) {
   EXPECT_EQ(code_of([&] { body_of(request(twice)); }), exec_errc::invalid_argument);
 }
 
+// Feature: B26
 TEST(CreateRequest, a_user_that_is_root_becomes_an_ordinary_one_unless_asked_for) {
   for (const char* const root : {"", "0", "root", "root:staff", "0:1000", "00", "+0", "-0", ":1000"})
     EXPECT_EQ(guest_user_of(root), "1000:1000") << root;

@@ -246,6 +246,7 @@ TEST(E2bEvent, what_is_no_event_is_an_error) {
     EXPECT_EQ(code_of([&] { process_event::parse(text); }), exec_errc::io_error) << text;
 }
 
+// Feature: A14, A15
 TEST(E2bCreate, both_dialects_have_their_body) {
   create_options options;
   options.lifetime = 90'500ms;
@@ -310,6 +311,7 @@ TEST(E2bFilter, metadata_is_encoded_three_times_and_times_are_in_milliseconds) {
             "state=paused&template=team%2Fbase%3Av1&startedAfter=2023-11-14T22%3A13%3A20.045Z&order=asc");
 }
 
+// Feature: A13
 TEST(E2bCreate, a_gate_lets_a_burst_through_and_then_one_at_a_time) {
   const rate_limiter gate(2, 200ms);
   const rate_limiter copy = gate;

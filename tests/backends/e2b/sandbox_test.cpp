@@ -85,6 +85,7 @@ awaitable<std::optional<error>> running_error(e2b::environment& env, std::string
   co_return failure;
 }
 
+// Feature: A5
 TEST(E2bSandbox, a_command_has_its_outputs_and_its_exit_code_and_the_sandbox_is_ended) {
   scripted_service service;
   service.run([&]() -> awaitable<void> {
@@ -450,6 +451,7 @@ TEST(E2bSandbox, a_sandbox_whose_workspace_cannot_be_made_is_ended) {
   EXPECT_EQ(service.count("DELETE", "/sandboxes/iabc"), 1U);
 }
 
+// Feature: A16
 TEST(E2bSandbox, life_is_prolonged_while_a_command_runs) {
   scripted_service service;
   service.command = [&](http_call& call, const boost::json::object& body) -> awaitable<void> {

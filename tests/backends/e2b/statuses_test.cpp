@@ -256,6 +256,7 @@ TEST(E2bStatuses, each_answer_of_the_api_to_each_call_is_the_documented_error_an
   EXPECT_EQ(set_fault(daemon).sandboxes, 0);
 }
 
+// Feature: A11
 TEST(E2bStatuses, a_creation_that_fails_leaves_no_sandbox) {
   COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that failed creations leave no sandbox at E2B");
   const go_daemon daemon;

@@ -401,6 +401,7 @@ TEST(E2bInterpreter, a_command_ends_when_its_client_goes) {
   });
 }
 
+// Feature: B4
 TEST(E2bInterpreter, a_bash_context_is_a_shell_that_keeps_its_state) {
   with_interpreter([](gateway_client& client, gateway_sandbox_name box) -> awaitable<void> {
     co_await client.put(box, "/files?path=below/mine", "");

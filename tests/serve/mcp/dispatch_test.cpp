@@ -242,6 +242,7 @@ TEST(McpDispatch, what_is_asked_before_a_client_leaves_is_answered_where_that_ne
   });
 }
 
+// Feature: J4
 TEST(McpDispatch, progress_grows_and_needs_a_token_and_logs_need_their_level) {
   run_with_mcp(setup(), [](mcp_client& client) -> awaitable<void> {
     co_await client.initialize();

@@ -271,6 +271,7 @@ TEST(McpHttp, beyond_loopback_there_is_no_serving_without_a_token) {
   EXPECT_THROW(mcp::server_options().token("short"), error);
 }
 
+// Feature: J10
 TEST(McpHttp, a_session_lives_from_initialize_to_delete) {
   run_with_http({}, [](place& target) -> awaitable<void> {
     const std::string id = co_await target.begin();

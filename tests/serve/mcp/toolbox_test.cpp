@@ -156,6 +156,7 @@ awaitable<std::string> run_in(Place& place, const mcp::toolbox& box, std::string
 
 std::vector<std::string> every() { return {"*"}; }
 
+// Feature: H16, J6, J8
 TEST(McpToolbox, code_calls_tools_as_functions) {
   with_tools([](mcp::client& client, local_environment& place, crowd&) -> awaitable<void> {
     mcp::toolbox box;
@@ -289,6 +290,7 @@ w.class_()
   });
 }
 
+// Feature: K6
 TEST(McpToolbox, calls_of_coroutines_are_served_at_the_same_time) {
   with_tools([](mcp::client& client, local_environment& place, crowd& waiting) -> awaitable<void> {
     mcp::toolbox box;
@@ -439,6 +441,7 @@ std::string set_variable(const std::string& text) {
   return shown;
 }
 
+// Feature: J9
 TEST(McpServers, a_configuration_of_hosts_is_read) {
   EXPECT_EQ(set_variable(R"({"other": 1, "mcpServers": {
       "a": {"command": "npx", "args": ["-y", "x${KEY}y${NONE:-z}"], "env": {"K": "${KEY}", "E": "${EMPTY:-e}"},
