@@ -6,6 +6,8 @@
 #include <cofferdam/code/code_layer.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/llm/llm_review.hpp>
+#include <cofferdam/tools/argument.hpp>
+#include <cofferdam/tools/function.hpp>
 
 #include "code/guard_support.hpp"
 
@@ -144,6 +146,39 @@ TEST(LlmReview, code_that_is_allowed_twice_runs) {
   EXPECT_EQ(first.at("code_sha256").as_string().size(), 64U);
   EXPECT_EQ(model->asked[0].schema_name(), "code_review");
   EXPECT_EQ(model->asked[0].messages()[0].text(), model->asked[1].messages()[0].text());
+}
+
+TEST(LlmReview, the_prelude_and_the_functions_stand_beside_the_code_and_are_not_blanked) {
+  const auto model = model_that([](const auto& q) { return reply_of(allow(q)); });
+  const llm_review recipe{mock_model(model)};
+  const auto ask = [&](const std::string& prelude) {
+    const auto notes = std::make_shared<fake_runner::notes>();
+    run([&]() -> awaitable<void> {
+      auto guarded = fake_runner(notes) | recipe;
+      code_request request("save(url)");
+      request.prelude(prelude);
+      request.function(cofferdam::tools::function(
+          "save", "Saves a text.", cofferdam::tools::argument("name", cofferdam::tools::text, "Its name."),
+          [](std::string) -> awaitable<std::string> { co_return "saved"; }));
+      co_await guarded.run_code(std::move(request));
+      co_await guarded.close();
+    });
+  };
+  ask("url = 'https://example.org'\n");
+  ASSERT_EQ(model->asked.size(), 2U);
+  for (const chat_request& each : model->asked) {
+    const auto question = boost::json::parse(each.messages()[1].text()).as_object();
+    EXPECT_EQ(boost::json::serialize(question.at("prelude")), R"(["1: url = 'https://example.org'"])");
+    EXPECT_EQ(boost::json::serialize(question.at("functions")), R"-(["save(name: str): Saves a text."])-");
+    EXPECT_EQ(boost::json::serialize(question.at("code")), R"-(["1: save(url)"])-");
+  }
+  ask("url = 'https://example.org'\n");
+  EXPECT_EQ(model->asked.size(), 2U) << "it is known";
+  ask("url = 'https://example.com'\n");
+  EXPECT_EQ(model->asked.size(), 4U) << "the same code means something else";
+  ask(std::string(70'000, '#'));
+  const auto question = boost::json::parse(model->asked.back().messages()[1].text()).as_object();
+  EXPECT_EQ(question.at("prelude").as_array().back().as_string(), "(4464 more bytes are left out)");
 }
 
 // Feature: D16

@@ -69,10 +69,12 @@ class llm_review_layer : public code_layer<llm_review_layer<Inner>, Inner> {
 /// code is refused: no answer, a late or invalid answer, "ask" (because there is no user to decide), a risk above
 /// "low", or one of the categories secrets, sandbox_escape, remote_code and prompt_injection.
 ///
-/// The code is sent to the model as JSON data after a fixed instruction. Python code is sent a second time without its
-/// comments and texts, which could contain orders to the reviewer. Code that cannot be reviewed is refused without a
-/// request: code of more than 64 KiB, with invisible characters or characters that change the reading order, or with
-/// long encoded data. Allowed code is cached for an hour, at most 256 pieces, by a hash of the code and the context.
+/// The code is sent to the model as JSON data after a fixed instruction, with the request's prelude and the signatures
+/// of its functions, which the model needs to understand the code and is told not to judge. Python code is sent a
+/// second time without its comments and texts, which could contain orders to the reviewer. Code that cannot be reviewed
+/// is refused without a request: code of more than 64 KiB, with invisible characters or characters that change the
+/// reading order, or with long encoded data. Allowed code is cached for an hour, at most 256 pieces, by a hash of the
+/// code, its prelude and functions, and the context.
 ///
 /// All cheap guards decide before the model, wherever `llm_review` is listed. Code that such a guard refuses (because
 /// of a syntax error or an import) is never sent to the model.
