@@ -40,6 +40,7 @@
 #include <cofferdam/backends/over_words.hpp>
 #include <cofferdam/backends/process_limits.hpp>
 #include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/analyze_code.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/code_analysis.hpp>

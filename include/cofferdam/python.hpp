@@ -6,6 +6,7 @@
 // compiled to WebAssembly), guards that check code before it runs, and functions of the program that the code may call.
 
 #include <cofferdam/code/allow_imports.hpp>
+#include <cofferdam/code/analyze_code.hpp>
 #include <cofferdam/code/any_runner.hpp>
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/code_request.hpp>

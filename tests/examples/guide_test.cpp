@@ -107,6 +107,16 @@ awaitable<void> layers_around_a_provider() {
   });
 }
 
+// ---- code that is not run -------------------------------------------------------------------------------------------
+
+awaitable<void> look_at_code(std::string code) {
+  code_analysis facts = co_await analyze_code(code);
+  if (facts.problem()) std::cout << "line " << facts.problem()->line() << ": " << facts.problem()->message() << "\n";
+  for (const std::string& module : facts.imports()) std::cout << "imports " << module << "\n";
+  for (const std::string& function : facts.functions()) std::cout << "defines " << function << "\n";
+  for (const std::string& called : facts.calls()) std::cout << "calls " << called << "\n";
+}
+
 // ---- another place --------------------------------------------------------------------------------------------------
 
 awaitable<void> build(over host) {
@@ -412,6 +422,12 @@ TEST(Guide, limits_the_kept_output_and_counts_all) {
 TEST(Guide, wraps_a_provider_in_layers) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(layers_around_a_provider()), "$ exit 3\nexit status 3\n");
+}
+
+TEST(Guide, looks_at_code_without_running_it) {
+  EXPECT_EQ(printed(look_at_code("import os as o\ndef f():\n  o.remove('x')\n")),
+            "imports os\ndefines f\ncalls os.remove\n");
+  EXPECT_EQ(printed(look_at_code("f(\n")), "line 1: '(' was never closed\n");
 }
 
 TEST(Guide, runs_in_a_place_that_a_program_reaches) { EXPECT_EQ(printed(build(over("env"))), "building at level 2\n"); }

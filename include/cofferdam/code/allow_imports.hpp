@@ -53,18 +53,12 @@ class import_policy {
   /// Returns the modules that the code imports, as far as the analysis finds them. Modules that are not allowed are
   /// included.
   static std::set<std::string> predicted(const code_analysis& facts) {
-    std::set<std::string> modules;
+    std::set<std::string> modules = facts.imports();
     for (const code_feature& each : facts.all()) {
-      const bool names_one = each.kind() == feature_kind::import_module || each.kind() == feature_kind::import_from ||
-                             each.kind() == feature_kind::dynamic_import;
-      if (!names_one || each.name().empty()) continue;
-      modules.insert(each.name());
       if (each.kind() == feature_kind::import_from && each.detail() != "*")
         modules.insert(each.name() + "." + each.detail());
-    }
-    for (const code_feature& each : facts.all()) {  // these two builtins import a module
       if (each.kind() != feature_kind::builtin_name) continue;
-      if (each.name() == "breakpoint") modules.insert("pdb");
+      if (each.name() == "breakpoint") modules.insert("pdb");  // this builtin and the next import a module
       if (each.name() == "help") modules.insert("pydoc");
     }
     return modules;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,6 +50,8 @@ enum class feature_kind {
   large_repeat,  ///< a constant sequence of about `number` bytes
   large_power,   ///< a number of `number` bits
   coding,        ///< the source declares the encoding `name`
+  /// `name` is defined, such as "Shape.area" for a method; detail is "function", "coroutine" (`async def`) or "class"
+  definition,
 };
 
 /// One fact about Python code. The meaning of name, detail and number depends on `kind()`; see `feature_kind`.
@@ -125,10 +128,44 @@ class code_analysis {
   const std::string& source() const noexcept { return source_; }
   /// Returns the facts in the order in which the reader found them, without duplicates. Empty if there is a problem.
   const std::vector<code_feature>& all() const noexcept { return all_; }
-  /// Returns the problem because of which there are no facts; absent if there is none.
+  /// Returns the problem because of which there are no facts, such as a syntax error with its line; absent if there is
+  /// none.
   const std::optional<code_problem>& problem() const noexcept { return problem_; }
 
+  /// Returns the modules that the code imports by statements, and by calls if their argument is known: "os.path".
+  std::set<std::string> imports() const {
+    std::set<std::string> modules;
+    for (const code_feature& each : all_) {
+      const bool names_one = each.kind() == feature_kind::import_module || each.kind() == feature_kind::import_from ||
+                             each.kind() == feature_kind::dynamic_import;
+      if (names_one && !each.name().empty()) modules.insert(each.name());
+    }
+    return modules;
+  }
+  /// Returns the functions that the code defines, methods and coroutines included: "Shape.area".
+  std::set<std::string> functions() const { return definitions(false); }
+  /// Returns the classes that the code defines.
+  std::set<std::string> classes() const { return definitions(true); }
+  /// Returns the resolved names of modules that the code uses, such as "os.environ", and the builtins that it uses.
+  std::set<std::string> names() const { return names_of(feature_kind::use, feature_kind::builtin_name); }
+  /// Returns the names that the code calls: resolved names, builtins, and ".name" for a method of an object.
+  std::set<std::string> calls() const { return names_of(feature_kind::call, feature_kind::call); }
+
  private:
+  std::set<std::string> definitions(bool are_classes) const {
+    std::set<std::string> found;
+    for (const code_feature& each : all_)
+      if (each.kind() == feature_kind::definition && (each.detail() == "class") == are_classes)
+        found.insert(each.name());
+    return found;
+  }
+  std::set<std::string> names_of(feature_kind one, feature_kind other) const {
+    std::set<std::string> found;
+    for (const code_feature& each : all_)
+      if (each.kind() == one || each.kind() == other) found.insert(each.name());
+    return found;
+  }
+
   std::string source_;
   std::vector<code_feature> all_;
   std::optional<code_problem> problem_;
@@ -151,9 +188,9 @@ inline std::string_view line_of(std::string_view source, int number) {
 namespace detail {
 
 inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
-  static constexpr std::array<std::string_view, 18> words{
-      "import", "from", "relative", "dynamic", "reexport", "private", "value",  "use",   "attribute",
-      "name",   "call", "getattr",  "string",  "endless",  "range",   "repeat", "power", "coding"};
+  static constexpr std::array<std::string_view, 19> words{
+      "import", "from",    "relative", "dynamic", "reexport", "private", "value", "use",    "attribute", "name",
+      "call",   "getattr", "string",   "endless", "range",    "repeat",  "power", "coding", "define"};
   const auto found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) return std::nullopt;
   return static_cast<feature_kind>(found - words.begin());

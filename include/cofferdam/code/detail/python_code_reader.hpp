@@ -315,6 +315,7 @@ class Reader:
         self.straight = {}    # name that the module certainly binds -> the first line where it is bound
         self.deleted = set()  # names in `del` statements
         self.fine = set()     # nodes of namespaces whose use is harmless
+        self.place = []       # the names of the functions and classes around the current node
         self.grown = set()    # (scope, name) whose `+=` statements have been read
         self.late = {}        # name of the module that functions bind by `global` -> its bindings
         self.shared = set()   # names that more than one body binds, by `global` or `nonlocal`
@@ -334,10 +335,10 @@ class Reader:
             if isinstance(node, ast.Name):
                 if not isinstance(node.ctx, ast.Load):
                     scope.names.setdefault(node.id, [])
-                    if isinstance(node.ctx, ast.Del):
-                        self.deleted.add(node.id)
 )driver_ends";
-inline constexpr std::string_view python_code_reader_3 = R"driver_ends(            elif isinstance(node, ast.Assign):
+inline constexpr std::string_view python_code_reader_3 = R"driver_ends(                    if isinstance(node.ctx, ast.Del):
+                        self.deleted.add(node.id)
+            elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
                         scope.bind(target.id, ("e", node.value))
@@ -501,10 +502,10 @@ inline constexpr std::string_view python_code_reader_3 = R"driver_ends(         
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
             if node.attr == "__self__" and (base or (isinstance(node.value, ast.Name) and self.is_builtin(node.value))):
-                self.add("reexport", node, "builtins", "__self__")
-                return ("m", "builtins")
 )driver_ends";
-inline constexpr std::string_view python_code_reader_4 = R"driver_ends(            return self.attribute(node, base, node.attr)
+inline constexpr std::string_view python_code_reader_4 = R"driver_ends(                self.add("reexport", node, "builtins", "__self__")
+                return ("m", "builtins")
+            return self.attribute(node, base, node.attr)
         if isinstance(node, ast.NamedExpr):
             return self.resolve(node.value)
         if isinstance(node, ast.Subscript):
@@ -672,11 +673,11 @@ inline constexpr std::string_view python_code_reader_4 = R"driver_ends(         
                     parts = [node.func.value] + node.args
             elif isinstance(node.func, ast.Name) and node.func.id in ("chr", "str", "ascii") and len(node.args) == 1:
                 parts = node.args if self.is_builtin(node.func) else None
-        return None if parts is None else [(part, self.scopes) for part in parts]
+)driver_ends";
+inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        return None if parts is None else [(part, self.scopes) for part in parts]
 
     def index_of(self, node):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+        return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
 
     def put_together(self, node, parts):
         """Folds an expression, whose parts are folded already."""
@@ -832,9 +833,16 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        r
         if is_lambda:
             self.visit(node.body)
         else:
-            self.visit_body(body)
+            self.define(node, "coroutine" if isinstance(node, ast.AsyncFunctionDef) else "function")
         self.tries = tries
         self.scopes.pop()
+
+    def define(self, node, what):
+        """Reports a function or class under its name, with those around it, and visits its body."""
+        self.place.append(node.name)
+        self.add("define", node, ".".join(self.place), what)
+        self.visit_body(node.body)
+        self.place.pop()
 
     def visit_ClassDef(self, node):
         self.visit_all(node.decorator_list)
@@ -843,12 +851,13 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        r
         scope = Scope("class")
         self.collect(scope, node.body)
         self.scopes.append(scope)
-        self.visit_body(node.body)
+        self.define(node, "class")
         self.scopes.pop()
 
     def annotation(self, node):
         if node is None:
-            return
+)driver_ends";
+inline constexpr std::string_view python_code_reader_6 = R"driver_ends(            return
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             self.text_is_code(node.value, node, "eval")
         self.visit(node)
@@ -862,8 +871,7 @@ inline constexpr std::string_view python_code_reader_5 = R"driver_ends(        r
     def visit_comprehension(self, node):
         scope = Scope("function")
         scope.inline = True
-)driver_ends";
-inline constexpr std::string_view python_code_reader_6 = R"driver_ends(        for each in node.generators:
+        for each in node.generators:
             self.fine.add(each.iter)
             for target in targets_in(each.target):
                 scope.bind(target.id, ("i" if target is each.target else "t", each.iter))
@@ -1017,15 +1025,15 @@ inline constexpr std::string_view python_code_reader_6 = R"driver_ends(        f
         builtin = isinstance(node.func, ast.Name) and self.is_builtin(node.func)
         skip = ()
         self.visit_whole(node, name, builtin)
-        if builtin and name in ("getattr", "setattr", "delattr", "hasattr") and len(node.args) >= 2:
+)driver_ends";
+inline constexpr std::string_view python_code_reader_7 = R"driver_ends(        if builtin and name in ("getattr", "setattr", "delattr", "hasattr") and len(node.args) >= 2:
             skip = self.visit_getattr(node, name)
         elif builtin and name == "__import__" or name in ("importlib.import_module", "importlib.__import__"):
             if not isinstance(first, str):
                 first = ""
             self.add("dynamic", node, first, name)
             if first.startswith("."):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_7 = R"driver_ends(                self.add("relative", node, first, name)
+                self.add("relative", node, first, name)
         elif builtin and name in ("exec", "eval", "compile"):
             self.add("dynamic", node, "", name)
             if isinstance(first, str):
@@ -1163,7 +1171,8 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
     def whole_module(self, node, holder):
         """Reports an expression with all names of a module and their values, such as vars(module)."""
         base = self.resolve(holder)
-        if base and base[0] == "m" and base[1] not in LEAVES:
+)driver_ends";
+inline constexpr std::string_view python_code_reader_8 = R"driver_ends(        if base and base[0] == "m" and base[1] not in LEAVES:
             self.add("value", node, base[1], "names")
 
     def visit_getattribute(self, node):
@@ -1172,8 +1181,7 @@ inline constexpr std::string_view python_code_reader_7 = R"driver_ends(         
         if base is None or base[0] != "m" or base[1] in LEAVES:
             return
         if not isinstance(key, str):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_8 = R"driver_ends(            self.add("value", node, base[1], "names")
+            self.add("value", node, base[1], "names")
             return
         got = self.attribute(node, base, key)
         self.add("value" if got[0] == "m" else "use", node, got[1])
@@ -1331,7 +1339,8 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
             if size * times > 10 ** 8:
                 self.add("repeat", node, number=min(size * times, 2 ** 53))
 
-    def visit_While(self, node):
+)driver_ends";
+inline constexpr std::string_view python_code_reader_9 = R"driver_ends(    def visit_While(self, node):
         test = self.fold(node.test)
         if test is not UNKNOWN and test:
             ends, may_raise = self.loop_ends(node.body)
@@ -1342,8 +1351,7 @@ inline constexpr std::string_view python_code_reader_8 = R"driver_ends(         
         self.visit_all(node.orelse)
 
     def visit_For(self, node):
-)driver_ends";
-inline constexpr std::string_view python_code_reader_9 = R"driver_ends(        self.fine.add(node.iter)
+        self.fine.add(node.iter)
         self.count(node.iter, node.body)
         for child in children_and_constants(node):
             self.visit(child)
@@ -1503,7 +1511,8 @@ def read(source, minor=0):
 
 
 def limit():
-    """Limits the memory of this process, because the code may be hostile, and disables core dumps. The host has other
+)driver_ends";
+inline constexpr std::string_view python_code_reader_10 = R"driver_ends(    """Limits the memory of this process, because the code may be hostile, and disables core dumps. The host has other
     limits too, for systems where this fails."""
     try:
         import resource
@@ -1512,8 +1521,7 @@ def limit():
             if hard != resource.RLIM_INFINITY:
                 size = min(size, hard)
             resource.setrlimit(what, (size, size))
-)driver_ends";
-inline constexpr std::string_view python_code_reader_10 = R"driver_ends(    except (ImportError, OSError, ValueError):
+    except (ImportError, OSError, ValueError):
         pass
 
 

@@ -301,6 +301,7 @@ class Reader:
         self.straight = {}    # name that the module certainly binds -> the first line where it is bound
         self.deleted = set()  # names in `del` statements
         self.fine = set()     # nodes of namespaces whose use is harmless
+        self.place = []       # the names of the functions and classes around the current node
         self.grown = set()    # (scope, name) whose `+=` statements have been read
         self.late = {}        # name of the module that functions bind by `global` -> its bindings
         self.shared = set()   # names that more than one body binds, by `global` or `nonlocal`
@@ -815,9 +816,16 @@ class Reader:
         if is_lambda:
             self.visit(node.body)
         else:
-            self.visit_body(body)
+            self.define(node, "coroutine" if isinstance(node, ast.AsyncFunctionDef) else "function")
         self.tries = tries
         self.scopes.pop()
+
+    def define(self, node, what):
+        """Reports a function or class under its name, with those around it, and visits its body."""
+        self.place.append(node.name)
+        self.add("define", node, ".".join(self.place), what)
+        self.visit_body(node.body)
+        self.place.pop()
 
     def visit_ClassDef(self, node):
         self.visit_all(node.decorator_list)
@@ -826,7 +834,7 @@ class Reader:
         scope = Scope("class")
         self.collect(scope, node.body)
         self.scopes.append(scope)
-        self.visit_body(node.body)
+        self.define(node, "class")
         self.scopes.pop()
 
     def annotation(self, node):
