@@ -48,12 +48,14 @@
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
+#include <cofferdam/code/data_table.hpp>
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/code/make_runner.hpp>
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
+#include <cofferdam/code/python_class.hpp>
 #include <cofferdam/code/python_reader.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/code/tagged_value.hpp>

@@ -11,10 +11,12 @@
 #include <cofferdam/code/check_syntax.hpp>
 #include <cofferdam/code/code_request.hpp>
 #include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/data_table.hpp>
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/code/limit_code.hpp>
 #include <cofferdam/code/pyodide.hpp>
 #include <cofferdam/code/python.hpp>
+#include <cofferdam/code/python_class.hpp>
 #include <cofferdam/code/reject_patterns.hpp>
 #include <cofferdam/core.hpp>
 #include <cofferdam/tools/argument.hpp>

@@ -107,6 +107,19 @@ awaitable<void> layers_around_a_provider() {
   });
 }
 
+// ---- values of Python ----------------------------------------------------------------------------------------------
+
+awaitable<void> give_a_table() {
+  data_table sales;
+  sales.column("day", column_type::text, {"Mon", "Tue"}).column("sold", column_type::integer, {3, 5});
+  co_await with(sandbox() | python(), [&](auto& runner) -> awaitable<void> {
+    code_request request("{'days': len(sales['day']), 'sold': int(sum(sales['sold']))}");
+    request.variable("sales", sales);
+    code_result result = co_await runner.run_code(std::move(request));
+    std::cout << result.value_text() << "\n";
+  });
+}
+
 // ---- code that is not run -------------------------------------------------------------------------------------------
 
 awaitable<void> look_at_code(std::string code) {
@@ -422,6 +435,11 @@ TEST(Guide, limits_the_kept_output_and_counts_all) {
 TEST(Guide, wraps_a_provider_in_layers) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(layers_around_a_provider()), "$ exit 3\nexit status 3\n");
+}
+
+TEST(Guide, gives_python_a_table) {
+  COFFERDAM_GUIDE_NEEDS_JAIL();
+  EXPECT_EQ(printed(give_a_table()), "{'days': 2, 'sold': 8}\n");
 }
 
 TEST(Guide, looks_at_code_without_running_it) {

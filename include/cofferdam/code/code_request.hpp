@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/code/code_result.hpp>
+#include <cofferdam/code/python_class.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
@@ -73,6 +74,20 @@ class code_request {
   }
   /// Returns the variables of the run, by name.
   const boost::json::object& variables() const noexcept { return variables_; }
+
+  /// Describes a class of Python whose values cross as JSON, in variables, values, and the arguments of functions. The
+  /// description is valid for this run only, also in a context.
+  /// \throws error{exec_errc::invalid_argument} if the request already describes a class of this name.
+  code_request& describe(python_class about) & {
+    for (const python_class& each : classes_)
+      if (each.name() == about.name())
+        throw error(exec_errc::invalid_argument, "code_request: the class '" + about.name() + "' is described twice");
+    classes_.push_back(std::move(about));
+    return *this;
+  }
+  [[nodiscard]] code_request describe(python_class about) && { return std::move(describe(std::move(about))); }
+  /// Returns the classes that `describe` has added. Runners use this list.
+  const std::vector<python_class>& classes() const noexcept { return classes_; }
 
   /// Sets the time limit of the run, counted from the start of the code. At the limit, a run without a context is
   /// ended, with all processes that it has started. A run in a context is interrupted first. Default: the time limit of
@@ -225,6 +240,7 @@ class code_request {
   std::optional<std::chrono::milliseconds> timeout_;
   std::optional<std::string> context_;
   std::vector<detail::host_function> functions_;
+  std::vector<python_class> classes_;
   std::string final_name_;
   std::vector<std::string> final_fields_;
   std::optional<std::size_t> kept_output_;

@@ -34,6 +34,9 @@
 //   {"$python": "timedelta", "days": 1, "seconds": 2, "microseconds": 3}
 //   {"$python": "decimal", "text": "1.10"}
 //   {"$python": "complex", "real": "1.0", "imag": "-0.0"}
+//   {"$python": "object", "class": "shapely.Point", "json": [1, 2]}     a class that the request describes; see
+//                                                                       `python_class`
+//   {"$python": "table", "index": [], "columns": [...]}                 a pandas.DataFrame; see `data_table`
 //   {"$python": "text", "type": "__main__.thing", "text": "<thing>"}    any other value: its repr; with "why" if the
 //                                                                       type is not the reason
 //

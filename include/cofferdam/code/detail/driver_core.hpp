@@ -7,6 +7,7 @@
 #include <cofferdam/code/detail/call_chain.hpp>
 #include <cofferdam/code/detail/driver_calls.hpp>
 #include <cofferdam/code/detail/driver_link.hpp>
+#include <cofferdam/code/detail/request_values.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -382,12 +383,8 @@ class driver_core {
   }
 
   static std::string body_of(const code_request& request, const Settings& settings) {
-    boost::json::object body;
+    boost::json::object body = request_values(request);
     body["code"] = request.source();
-    body["prelude"] = request.prelude();
-    boost::json::value variables(request.variables());
-    mark_special_floats(variables);
-    body["variables"] = std::move(variables);
     boost::json::array functions;
     for (const host_function& each : request.functions()) functions.emplace_back(described(each));
     body["functions"] = std::move(functions);

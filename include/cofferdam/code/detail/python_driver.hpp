@@ -188,6 +188,36 @@ class TooLarge(Exception):
     pass
 
 
+CLASSES = {}  # name of a class that the host has described -> its OwnClass
+COLUMN_KINDS = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "M": "datetime"}
+
+
+class OwnClass:
+    """A class that the host has described by a source with the functions to_json and from_json."""
+
+    def __init__(self, about):
+        self.name = about["name"]
+        self.source = about["source"]
+        self.names = None  # the globals of the source, once it has been executed
+
+    def call(self, function, value):
+        try:
+            if self.names is None:
+                names = {"__name__": self.name.rpartition(".")[0]}
+                exec(compile(self.source, "<%s>" % self.name, "exec"), names)
+                self.names = names
+            return self.names[function](value)
+        except Exception as failure:
+            raise ValueError("%s of the class %s fails: %s: %s" % (
+                function, self.name, type(failure).__name__, failure)) from None
+
+
+def set_classes(listed):
+    CLASSES.clear()
+    for about in listed:
+        CLASSES[about["name"]] = OwnClass(about)
+
+
 class Encoder:
     """Encodes Python values as JSON, with at most `max_bytes` bytes in total.
 
@@ -246,7 +276,7 @@ class Encoder:
                 return self.collection(kind, value, depth + 1)
             finally:
                 self.open.discard(id(value))
-        return self.scalar(kind, value)
+        return self.scalar(kind, value, depth)
 
     @staticmethod
     def binary(name, data):
@@ -263,7 +293,7 @@ class Encoder:
         return {"$python": "dict",
                 "items": [[self.one(key, depth), self.one(item, depth)] for key, item in value.items()]}
 
-    def scalar(self, kind, value):
+    def scalar(self, kind, value, depth):
         name = kind.__module__ + "." + kind.__qualname__
         if name == "builtins.complex" and kind is complex:
             return {"$python": "complex", "real": repr(value.real), "imag": repr(value.imag)}
@@ -288,7 +318,63 @@ class Encoder:
             text = str(value)
             self.spend(len(text))
             return {"$python": "decimal", "text": text}
+        for base in kind.__mro__:
+            made_by = CLASSES.get("%s.%s" % (base.__module__, base.__qualname__))
+            if made_by is not None:
+                return self.own(made_by, value, depth)
+        pandas = sys.modules.get("pandas")
+        if pandas and kind is getattr(pandas, "DataFrame", None):
+            return self.table(pandas, value, depth)
         return self.text(value, None)
+
+    def own(self, made_by, value, depth):
+        """Encodes a value of a class that the host has described."""
+        if id(value) in self.open:
+            return self.text(value, "it contains itself")
+        try:
+            made = made_by.call("to_json", value)
+        except Exception as failure:
+            return self.text(value, clean(str(failure))[:1000])
+        self.open.add(id(value))
+        try:
+            self.spend(len(made_by.name))
+            return {"$python": "object", "class": made_by.name, "json": self.one(made, depth + 1)}
+        finally:
+            self.open.discard(id(value))
+
+    def table(self, pandas, value, depth):
+        """Encodes a DataFrame by its columns. The columns of an index other than 0, 1, ... come first."""
+        index = value.index
+        names = []
+        if not (type(index) is pandas.RangeIndex and index.start == 0 and index.step == 1 and index.name is None):
+            names = list(index.names)
+            value = value.reset_index()
+        columns = list(value.columns)
+        if not all(type(name) is str for name in columns) or len(set(columns)) < len(columns):
+            return self.text(value, "the names of its columns are not different texts")
+        made = []
+        for at, name in enumerate(columns):
+            column = value.iloc[:, at]
+            cells = [self.cell(pandas, one) for one in column.tolist()]
+            kind = COLUMN_KINDS.get(getattr(column.dtype, "kind", ""), "any")
+            if kind == "any" and all(type(one) is str or one is None or one != one for one in cells):
+                kind, cells = "text", [one if type(one) is str else None for one in cells]
+            self.spend(len(name))
+            made.append({"name": name, "type": kind, "dtype": str(column.dtype),
+)driver_ends";
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(                         "values": [self.one(one, depth + 3) for one in cells]})
+        return {"$python": "table", "index": names, "columns": made}
+
+    def cell(self, pandas, one):
+        """Returns a value of Python's own types for a cell, and None for a missing one."""
+        if one is pandas.NaT or one is pandas.NA:
+            return None
+        if isinstance(one, (pandas.Timestamp, pandas.Timedelta)):
+            if one.nanosecond if isinstance(one, pandas.Timestamp) else one.nanoseconds:
+                self.exact = False
+                self.first = self.first or (type(one), "it has nanoseconds")
+            return one.to_pydatetime(warn=False) if isinstance(one, pandas.Timestamp) else one.to_pytimedelta()
+        return one
 
     def text(self, value, why):
         self.exact = False
@@ -386,8 +472,7 @@ def text_of(value, most):
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
             text = repr(value[:most]) + "..."
-)driver_ends";
-inline constexpr std::string_view python_driver_values_2 = R"driver_ends(        elif is_large(value, 100000):
+        elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:
             try:
@@ -406,6 +491,30 @@ inline constexpr std::string_view python_driver_values_2 = R"driver_ends(       
     if len(text) > most:
         text = text[:most] + "... (%d characters)" % len(text)
     return clean(text)
+
+
+def set_variables(names, variables):
+    """Sets the variables of a request in the globals `names`."""
+    import keyword
+    for given, value in variables.items():
+        name = given if given.isascii() else normal_form(given)
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise ValueError("invalid name of a variable: %r" % given)
+        if name != given and name in variables:
+            raise ValueError("the variables %r and %r have the same name in Python: %r" % (given, name, name))
+        try:
+            names[name] = decode(value)
+        except ValueError as failure:
+            raise ValueError("the variable %r: %s" % (given, failure)) from None
+
+
+def normal_form(name):
+    """Returns a name in the normal form (NFKC) in which Python reads names in source code."""
+    try:
+        import unicodedata
+    except ImportError:
+        return name
+    return unicodedata.normalize("NFKC", name)
 
 
 def decode(value):
@@ -455,8 +564,50 @@ def decoded(value):
         return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
     if kind == "decimal":
         import decimal
-        return decimal.Decimal(value["text"])
+)driver_ends";
+inline constexpr std::string_view python_driver_values_3 = R"driver_ends(        return decimal.Decimal(value["text"])
+    if kind == "object":
+        if value["class"] not in CLASSES:
+            raise ValueError("the request does not describe the class %r" % (value["class"],))
+        return CLASSES[value["class"]].call("from_json", decoded(value["json"]))
+    if kind == "table":
+        return table_of(value)
     raise ValueError("unknown type %r" % (kind,))
+
+
+def table_of(value):
+    """Returns a DataFrame, or a dict of lists if this Python has no pandas."""
+    columns = {}
+    for column in value["columns"]:
+        cells = [decoded(cell) for cell in column["values"]]
+        if column["type"] == "datetime":
+            import datetime
+            cells = [datetime.datetime.fromisoformat(cell) if type(cell) is str else cell for cell in cells]
+        columns[column["name"]] = cells
+    if len(set(map(len, columns.values()))) > 1 or len(columns) < len(value["columns"]):
+        raise ValueError("the columns of a table need different names and one length")
+    try:
+        import pandas
+    except ImportError:
+        return columns
+    made = pandas.DataFrame({
+        column["name"]: pandas.Series(columns[column["name"]], dtype=dtype_of(column, columns[column["name"]]))
+        for column in value["columns"]})
+    index = value.get("index")
+    if index:
+        made = made.set_index(list(columns)[:len(index)])
+        made.index.names = index
+    return made
+
+
+def dtype_of(column, cells):
+    """Returns the dtype of a column for pandas, or None if pandas has to find it."""
+    if "dtype" in column:
+        return column["dtype"]
+    lacks = None in cells
+    return {"integer": "Int64" if lacks else "int64", "number": "float64", "boolean": "boolean" if lacks else "bool",
+            "text": None if cells else "object", "datetime": None if cells else "datetime64[us]"}.get(
+                column["type"], "object")
 )driver_ends";
 inline constexpr std::string_view python_driver_interpreter_1 = R"driver_ends(
 
@@ -711,17 +862,8 @@ class Interpreter:
         if self.notebook is not None:
             self.notebook.prepare(names)
         names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
-        import keyword
-        for given, value in request["variables"].items():
-            name = given if given.isascii() else normal_form(given)
-            if not name.isidentifier() or keyword.iskeyword(name):
-                raise ValueError("invalid name of a variable: %r" % given)
-            if name != given and name in request["variables"]:
-                raise ValueError("the variables %r and %r have the same name in Python: %r" % (given, name, name))
-            try:
-                names[name] = decode(value)
-            except ValueError as failure:
-                raise ValueError("the variable %r: %s" % (given, failure)) from None
+        set_classes(request.get("classes", ()))
+        set_variables(names, request["variables"])
 
     def restore_environment(self):
         for name, value in self.environment.items():
@@ -829,8 +971,7 @@ class Interpreter:
             last = compile(last, filename, "eval", flags, True)
         if tree.body:
             self.evaluate(compile(tree, filename, "exec", flags, True))
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(        return None if last is None else self.evaluate(last)
+        return None if last is None else self.evaluate(last)
 
     def run(self, request):
         """Executes one request and sends its report. Returns the exit code."""
@@ -844,7 +985,8 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
                 self.prepare(request)
                 self.running = True
                 if request.get("prelude"):
-                    self.execute(request["prelude"], "<prelude>")
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(                    self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
                 if self.notebook is not None:
                     value = self.notebook.value(value, request["code"])
@@ -922,15 +1064,6 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)
         self.show(value, True)
-
-
-def normal_form(name):
-    """Returns a name in the normal form (NFKC) in which Python reads names in source code."""
-    try:
-        import unicodedata
-    except ImportError:
-        return name
-    return unicodedata.normalize("NFKC", name)
 
 
 def exit_code(code):
@@ -1993,11 +2126,11 @@ if __name__ == "__main__":
 )driver_ends";
 
 /// The program of the Python driver, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 13> python_driver = {
-    python_driver_base_1, python_driver_files_1, python_driver_values_1, python_driver_values_2, python_driver_interpreter_1, python_driver_interpreter_2, python_driver_interpreter_3, python_driver_run_1, python_driver_nursery_1, python_driver_nursery_2, python_driver_driver_1, python_driver_driver_2, python_driver_driver_3};
+inline constexpr std::array<std::string_view, 14> python_driver = {
+    python_driver_base_1, python_driver_files_1, python_driver_values_1, python_driver_values_2, python_driver_values_3, python_driver_interpreter_1, python_driver_interpreter_2, python_driver_interpreter_3, python_driver_run_1, python_driver_nursery_1, python_driver_nursery_2, python_driver_driver_1, python_driver_driver_2, python_driver_driver_3};
 
 /// The part of the Python driver that also runs in Pyodide, split into consecutive string literals.
-inline constexpr std::array<std::string_view, 6> python_driver_in_pyodide = {
-    python_driver_files_1, python_driver_values_1, python_driver_values_2, python_driver_interpreter_1, python_driver_interpreter_2, python_driver_interpreter_3};
+inline constexpr std::array<std::string_view, 7> python_driver_in_pyodide = {
+    python_driver_files_1, python_driver_values_1, python_driver_values_2, python_driver_values_3, python_driver_interpreter_1, python_driver_interpreter_2, python_driver_interpreter_3};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -8,7 +8,7 @@ import struct
 import sys
 
 from base import DRIVER, MOST_REPORT, read_exactly, write_all
-from values import Encoder, clean, decode, is_plain, remember_source, text_of
+from values import Encoder, clean, decode, is_plain, remember_source, set_classes, set_variables, text_of
 
 
 class HostFunctionError(RuntimeError):
@@ -253,17 +253,8 @@ class Interpreter:
         if self.notebook is not None:
             self.notebook.prepare(names)
         names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
-        import keyword
-        for given, value in request["variables"].items():
-            name = given if given.isascii() else normal_form(given)
-            if not name.isidentifier() or keyword.iskeyword(name):
-                raise ValueError("invalid name of a variable: %r" % given)
-            if name != given and name in request["variables"]:
-                raise ValueError("the variables %r and %r have the same name in Python: %r" % (given, name, name))
-            try:
-                names[name] = decode(value)
-            except ValueError as failure:
-                raise ValueError("the variable %r: %s" % (given, failure)) from None
+        set_classes(request.get("classes", ()))
+        set_variables(names, request["variables"])
 
     def restore_environment(self):
         for name, value in self.environment.items():
@@ -463,15 +454,6 @@ class Interpreter:
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)
         self.show(value, True)
-
-
-def normal_form(name):
-    """Returns a name in the normal form (NFKC) in which Python reads names in source code."""
-    try:
-        import unicodedata
-    except ImportError:
-        return name
-    return unicodedata.normalize("NFKC", name)
 
 
 def exit_code(code):
