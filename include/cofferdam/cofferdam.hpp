@@ -49,6 +49,7 @@
 #include <cofferdam/code/code_result.hpp>
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/code/data_table.hpp>
+#include <cofferdam/code/e2b_interpreter.hpp>
 #include <cofferdam/code/guard.hpp>
 #include <cofferdam/code/interpreter_info.hpp>
 #include <cofferdam/code/limit_code.hpp>

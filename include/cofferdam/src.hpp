@@ -25,6 +25,7 @@
 #include <cofferdam/backends/kubernetes/impl/cluster_info.ipp>
 #include <cofferdam/backends/kubernetes/impl/pod_options.ipp>
 #include <cofferdam/code/impl/analyze_code.ipp>
+#include <cofferdam/code/impl/e2b_interpreter.ipp>
 #include <cofferdam/code/impl/guard.ipp>
 #include <cofferdam/code/impl/make_runner.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>

@@ -24,6 +24,8 @@ def problems(root):
     detail = root / DETAIL
     modules = {name: detail / "python_driver" / f"{name}.py" for name in maker().MODULES}
     judge(modules, detail / "python_driver.hpp", lambda *sources: maker().driver_header(dict(zip(modules, sources))), found)
+    kernel = {name: detail / "python_driver" / f"{name}.py" for name in maker().IN_KERNEL}
+    judge(kernel, detail / "python_kernel.hpp", lambda *sources: maker().kernel_header(dict(zip(kernel, sources))), found)
     cells = {name: detail / "python_notebook" / f"{name}.py" for name in maker().IN_NOTEBOOK}
     judge(cells, detail / "python_notebook.hpp", lambda *sources: maker().notebook_header(dict(zip(cells, sources))),
           found)
@@ -62,9 +64,12 @@ def compare(sources, written, header, found):
 SMALL = "import os\nos.getpid()\n"
 DRIVER = DETAIL + "python_driver/driver.py"
 SOURCES = {name: f'"""A module."""\nimport os\nx_{name} = os.getpid()\n' for name in maker().MODULES}
+KERNEL = {**SOURCES, "kernel": SMALL.replace("import", '"""A module."""\nimport')}
+KERNEL = {name: KERNEL[name] for name in maker().IN_KERNEL}
 CELLS = {name: f'"""A module."""\nimport os\ny_{name} = os.getpid()\n' for name in maker().IN_NOTEBOOK}
 GOOD = {**{f"{DETAIL}python_driver/{name}.py": source for name, source in SOURCES.items()},
         DETAIL + "python_driver.hpp": maker().driver_header(SOURCES),
+        DETAIL + "python_driver/kernel.py": KERNEL["kernel"], DETAIL + "python_kernel.hpp": maker().kernel_header(KERNEL),
         **{f"{DETAIL}python_notebook/{name}.py": source for name, source in CELLS.items()},
         DETAIL + "python_notebook.hpp": maker().notebook_header(CELLS),
         DETAIL + "python_code_reader.py": SMALL, DETAIL + "python_code_reader.hpp": maker().reader_header(SMALL)}
@@ -74,6 +79,8 @@ BAD = [
     ("another header that was changed", {DETAIL + "python_code_reader.hpp": maker().reader_header(SMALL + "\n")},
      "is not what"),
     ("a module of notebooks that was changed", {DETAIL + "python_notebook/shows.py": "import os\n"}, "is not what"),
+    ("a module for kernels that was changed", {DETAIL + "python_driver/kernel.py": KERNEL["kernel"] + "1\n"},
+     "python_kernel.hpp: is not what"),
     ("no header", {DETAIL + "python_driver.hpp": None}, "is not what"),
     ("newer Python", {DRIVER: "match x:\n  case 1: pass\n"}, "not Python 3.8"),
     ("a changed program for Pyodide", {DETAIL + "pyodide_driver.js": "1;\n", DETAIL + "pyodide_run.py": "1\n",

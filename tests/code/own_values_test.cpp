@@ -16,8 +16,14 @@
 #include "support/require.hpp"
 #include "support/run.hpp"
 
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <optional>

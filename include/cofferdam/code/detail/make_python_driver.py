@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 # Copyright the cofferdam authors. See LICENSE.
-"""Writes python_driver.hpp, python_notebook.hpp, python_code_reader.hpp, pyodide_driver.hpp and pyodide_reader.hpp from
-the programs in this folder, and code_tools.hpp from its program. With --check, only checks that these headers are
-current.
+"""Writes python_driver.hpp, python_kernel.hpp, python_notebook.hpp, python_code_reader.hpp, pyodide_driver.hpp and
+pyodide_reader.hpp from the programs in this folder, and code_tools.hpp from its program. With --check, only checks that
+these headers are current.
 
     make_python_driver.py [--check]
 """
@@ -15,6 +15,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("base", "files", "values", "interpreter", "run", "nursery", "driver")  # order of the program's parts
 IN_PYODIDE = ("files", "values", "interpreter")  # the modules that also run in Pyodide
+IN_KERNEL = ("values", "kernel")  # the modules that run in a kernel of E2B's code interpreter
 IN_NOTEBOOK = ("cells", "shows", "charts", "commands", "notebook")  # the parts of the program of notebooks
 CODE_TOOLS = "../../serve/mcp/detail/code_tools"  # above this folder in the order of the library's folders
 MARK = "driver_ends"  # ends each raw string literal, so the programs must not contain `)driver_ends"`
@@ -97,6 +98,13 @@ def notebook_header(sources):
     return whole("python_notebook/*.py", text + "\n" + listing("python_notebook", names, "The program of notebooks"))
 
 
+def kernel_header(sources):
+    """Returns the text of python_kernel.hpp. `sources` is {module name: source}."""
+    names, text = literals("\n\n".join(joined(name, sources[name]) for name in IN_KERNEL), "python_kernel", "kernel.py")
+    return whole("python_driver/{values,kernel}.py", text + "\n" +
+                 listing("python_kernel", names, "The program for a kernel of E2B's code interpreter"))
+
+
 def reader_header(source):
     names, text = literals(source, "python_code_reader", "python_code_reader.py")
     return whole("python_code_reader.py", text + "\n" +
@@ -128,6 +136,7 @@ def read(name):
 
 def main(arguments):
     wanted = {"python_driver.hpp": driver_header({name: read(f"python_driver/{name}.py") for name in MODULES}),
+              "python_kernel.hpp": kernel_header({name: read(f"python_driver/{name}.py") for name in IN_KERNEL}),
               "python_notebook.hpp": notebook_header({name: read(f"python_notebook/{name}.py") for name in IN_NOTEBOOK}),
               "python_code_reader.hpp": reader_header(read("python_code_reader.py"))}
     wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
