@@ -30,6 +30,7 @@
 #include <cofferdam/code/impl/make_runner.ipp>
 #include <cofferdam/code/impl/pyodide.ipp>
 #include <cofferdam/code/impl/python.ipp>
+#include <cofferdam/core/impl/byte_stream.ipp>
 #include <cofferdam/core/impl/process.ipp>
 #include <cofferdam/core/impl/run.ipp>
 #include <cofferdam/detail/core/impl/async_event.ipp>
@@ -56,7 +57,6 @@
 #include <cofferdam/llm/impl/llm_review.ipp>
 #include <cofferdam/llm/impl/sub_agent.ipp>
 #include <cofferdam/llm/impl/usage_meter.ipp>
-#include <cofferdam/net/impl/byte_stream.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
 #include <cofferdam/net/impl/listener.ipp>
 #include <cofferdam/net/impl/proxy.ipp>

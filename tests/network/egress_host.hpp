@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/net/tls_listener.hpp>
 #include <cofferdam/network/egress_policy.hpp>

@@ -2,9 +2,9 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/deadline_timer.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/network/detail/egress_state.hpp>
 #include <cofferdam/network/network_event.hpp>

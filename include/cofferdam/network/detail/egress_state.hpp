@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/detail/net/resolve_host.hpp>
 #include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/detail/net/transport.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/network/detail/certificate_authority.hpp>

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/net/prefixed_stream.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/network/detail/buffered_stream.hpp>
 #include <cofferdam/network/detail/connection_watch.hpp>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/net/net_error.hpp>
 #include <cofferdam/network/detail/certificate_authority.hpp>
 
