@@ -2,8 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 
 // Programs of this machine behind the proxy: pip, npm, git, go, node, python and curl. Each uses a host whose TLS
-// passes through, and a host whose TLS ends in the proxy, which adds a secret. All servers are on the loopback interface under
-// public-looking names.
+// passes through, and a host whose TLS ends in the proxy, which adds a secret. All servers are on the loopback
+// interface, under public-looking names.
 
 #include <cofferdam/network/egress_proxy.hpp>
 

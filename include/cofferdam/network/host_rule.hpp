@@ -35,7 +35,9 @@ class host_rule {
   /// \throws error{exec_errc::invalid_argument} if `place` is anything else or is too wide, such as `*`, `*.com` or
   ///     `*.co.uk`. The message contains the reason and a correct form.
   host_rule(std::string_view place);
+  /// Makes a rule from a text, as the other constructors do.
   host_rule(const char* place) : host_rule(std::string_view(place)) {}
+  /// Makes a rule from a text, as the other constructors do.
   host_rule(const std::string& place) : host_rule(std::string_view(place)) {}
 
   /// Allows only these methods. Default: every method.
