@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/net/make_byte_stream.hpp>
 #include <cofferdam/network/egress_proxy.hpp>
 
 #include "network/client_hello_text.hpp"
 #include "network/egress_host.hpp"
+#include "support/run.hpp"
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,12 +19,18 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace {
 
@@ -313,6 +326,70 @@ TEST_F(EgressTunnel, NT_15_an_event_loop_that_is_destroyed_in_the_middle_leaves_
   two.send("POST http://echo.example.org/ HTTP/1.1\r\nHost: echo.example.org\r\nContent-Length: 5\r\n\r\nab");
   while (host_.open() != 2) std::this_thread::sleep_for(5ms);
   host_.stop();  // the destructor of the fixture destroys the waiting coroutines
+}
+
+/// Makes a stream to a program that has sent a text and waits for the answer. The program's end is in `kept`.
+cofferdam::byte_stream guest_that_sent(const asio::any_io_executor& executor, std::string_view text,
+                                       std::vector<asio::posix::stream_descriptor>& kept) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("socketpair failed");
+  kept.emplace_back(executor, ends[1]);
+  if (::send(ends[1], text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
+    throw std::runtime_error("send failed");
+  return cofferdam::make_byte_stream(asio::posix::stream_descriptor(executor, ends[0]),
+                                     asio::posix::stream_descriptor(executor, ::dup(ends[0])), "the program");
+}
+
+/// Serves one connection whose program sends a text, and then waits.
+cofferdam::awaitable<void> serve_text(cofferdam::egress_proxy proxy, std::string text) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  std::vector<asio::posix::stream_descriptor> kept;
+  cofferdam::byte_stream guest = guest_that_sent(executor, text, kept);
+  co_await proxy.serve(std::move(guest));
+}
+
+TEST_F(EgressTunnel, NT_15_a_cancellation_at_any_step_ends_the_connection) {
+  start();
+  const std::uint16_t web = host_.start(echo_server(seen_));
+  const std::string to_web = "POST http://web.example.org/ HTTP/1.1\r\nHost: web.example.org\r\n";
+  for (const std::string& text : {to_web + "Content-Length: 0\r\n\r\n", to_web + "Content-Length: 9\r\n\r\nabc",
+                                  "CONNECT echo.example.org:7000 HTTP/1.1\r\nHost: echo.example.org\r\n\r\n:x\n"s,
+                                  "CONNECT read.example.org:443 HTTP/1.1\r\nHost: read.example.org\r\n\r\n"s +
+                                      in_records(client_hello_text("read.example.org")),
+                                  "\x05\x01\x00\x05\x01\x00\x03\x10"s + "echo.example.org"s + "\x01\xBB"s +
+                                      in_records(client_hello_text("x.example.org")),
+                                  "CONNECT evil.example.org:443 HTTP/1.1\r\nHost: evil.example.org\r\n\r\n"s}) {
+    const auto fresh = [&] {
+      egress_policy policy(host_rule("web.example.org").at("127.0.0.1", web),
+                           host_rule("echo.example.org:7000").at("127.0.0.1", server_),
+                           host_rule("echo.example.org").at("127.0.0.1", server_),
+                           host_rule("read.example.org").at("127.0.0.1", server_).methods({"GET"}));
+      policy.idle_time(100ms).opening_time(100ms);
+      return cofferdam::egress_proxy(std::move(policy));
+    };
+    bool ended = false;
+    for (std::size_t step = 0; !ended && step < 300; ++step) {
+      const cofferdam::egress_proxy proxy = fresh();
+      std::exception_ptr failure;
+      ended = cofferdam_test::cancel_after(
+          step, [&] { return serve_text(proxy, text); }, failure);
+      EXPECT_EQ(proxy.connections(), 0U);
+      if (!failure) continue;
+      try {
+        std::rethrow_exception(failure);
+      } catch (const std::system_error& thrown) {  // Asio's own code if the cancellation came before the first step
+        const bool by_asio = step == 0 && thrown.code() == asio::error::operation_aborted;
+        EXPECT_TRUE(by_asio || thrown.code() == cofferdam::exec_errc::cancelled) << thrown.what();
+      }
+    }
+    EXPECT_TRUE(ended) << text;
+    ended = false;
+    for (std::size_t step = 0; !ended && step < 300; ++step) {
+      const cofferdam::egress_proxy proxy = fresh();
+      ended = cofferdam_test::destroy_after(step, [&] { return serve_text(proxy, text); });
+      EXPECT_EQ(proxy.connections(), 0U);
+    }
+  }
 }
 
 }  // namespace
