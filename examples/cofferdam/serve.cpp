@@ -41,6 +41,7 @@
 #include <asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -68,7 +69,7 @@ listener listen_on(const asio::any_io_executor& executor, const std::pair<std::s
   try {
     return tcp_listener(executor, address.first, address.second);
   } catch (const error& failure) {
-    if (failure.cause() != std::errc::address_in_use) throw;
+    if (failure.cause().value() != EADDRINUSE) throw;
     refuse(std::string(failure.what()) + "; choose another port with --port, or any free one with --port 0");
   }
 }
