@@ -138,8 +138,10 @@
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/net/tls.hpp>
 #include <cofferdam/net/tls_listener.hpp>
+#include <cofferdam/network/allow_hosts.hpp>
 #include <cofferdam/network/egress_policy.hpp>
 #include <cofferdam/network/egress_proxy.hpp>
+#include <cofferdam/network/forward_port.hpp>
 #include <cofferdam/network/host_rule.hpp>
 #include <cofferdam/network/network_event.hpp>
 #include <cofferdam/os/child_processes.hpp>

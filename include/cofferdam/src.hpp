@@ -61,8 +61,10 @@
 #include <cofferdam/net/impl/listener.ipp>
 #include <cofferdam/net/impl/proxy.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
+#include <cofferdam/network/impl/allow_hosts.ipp>
 #include <cofferdam/network/impl/egress_policy.ipp>
 #include <cofferdam/network/impl/egress_proxy.ipp>
+#include <cofferdam/network/impl/forward_port.ipp>
 #include <cofferdam/network/impl/host_rule.ipp>
 #include <cofferdam/serve/e2b_gateway/impl/code_interpreter.ipp>
 #include <cofferdam/serve/impl/e2b_gateway.ipp>

@@ -3,7 +3,10 @@
 
 // The C++ blocks of the guide's page about the network, packaging/docs/network.md.
 
+#include <cofferdam/backends/jail.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/network/allow_hosts.hpp>
 #include <cofferdam/network/egress_policy.hpp>
 #include <cofferdam/network/egress_proxy.hpp>
 #include <cofferdam/network/host_rule.hpp>
@@ -17,6 +20,11 @@ namespace cofferdam_guide {
 
 using namespace cofferdam;
 
+auto packages_only() {
+  return jail() | allow_hosts("packages.example.org", "*.files.example.org")
+                      .header("api.example.com", "Authorization", secret_string("Bearer ..."));
+}
+
 egress_policy named_hosts(secret_string key) {
   return egress_policy("packages.example.org", "*.files.example.org")
       .allow(host_rule("api.example.com:8443").methods({"GET", "POST"}).paths({"/v1/"}))
@@ -25,6 +33,8 @@ egress_policy named_hosts(secret_string key) {
         std::cout << event.label() << " " << event.host() << ":" << event.port() << " " << event.reason() << "\n";
       });
 }
+
+TEST(GuideNetwork, a_jail_is_wrapped) { static_assert(code_exec_provider<decltype(packages_only())>); }
 
 TEST(GuideNetwork, the_policy_has_its_rules_in_the_order_of_their_weight) {
   const egress_policy policy = named_hosts(secret_string("Bearer x"));

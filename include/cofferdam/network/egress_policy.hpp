@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/guest_network.hpp>
+#include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/network/host_rule.hpp>
 #include <cofferdam/network/network_event.hpp>
@@ -26,8 +28,11 @@ namespace detail {
 class egress_state;
 }  // namespace detail
 
+template <tunnelling_environment Inner>
+class allow_hosts_layer;
+
 /// The policy for the connections that commands may make: the allowed places, limits, and where to report. A value
-/// type. A policy without rules allows nothing.
+/// type. A policy without rules allows nothing. It is also the recipe of a layer: `provider | policy`, allow_hosts.hpp.
 ///
 ///     egress_policy("packages.example.org", "*.files.example.org")
 ///         .header("api.example.com", "Authorization", secret_string(std::move(key)))
@@ -39,7 +44,7 @@ class egress_state;
 /// A name is resolved for each connection, on the host. The addresses are checked, and exactly a checked address is
 /// connected to. Loopback, link-local, private, shared, multicast, reserved and metadata addresses are refused, unless
 /// a rule names the address itself or has `at`.
-class egress_policy {
+class egress_policy : public pipeable {
  public:
   /// A function that receives the record of a connection. It must not throw. It is called on the executor that serves
   /// the connection.
@@ -81,6 +86,10 @@ class egress_policy {
   /// `methods` or `paths`. The certificates of all other servers are verified by the commands themselves.
   /// \param pem  one or more certificates, in PEM form.
   egress_policy& trust(std::string pem);
+
+  /// Wraps an environment whose programs may then make these connections, and no others; defined in allow_hosts.hpp.
+  template <tunnelling_environment Inner>
+  allow_hosts_layer<Inner> attach(Inner inner) const;
 
   /// Returns the rules, those with exact names first.
   const std::vector<host_rule>& rules() const noexcept { return rules_; }

@@ -21,10 +21,10 @@
 #include <cofferdam/os/session_files.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
-#include <cofferdam/warden/detail/guest_connections.hpp>
 #include <cofferdam/warden/detail/link.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/detail/warden_command.hpp>
+#include <cofferdam/warden/detail/warden_connections.hpp>
 #include <cofferdam/warden/detail/warden_files.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
@@ -72,7 +72,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
         settings_(std::move(settings)),
         link_(std::move(link)),
         requests_(std::make_shared<file_requests>(executor)),
-        connections_(std::make_shared<guest_connections>(executor)),
+        connections_(std::make_shared<warden_connections>(executor)),
         greeted_(executor),
         released_(executor),
         lease_(executor),
@@ -140,7 +140,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   }
 
   std::shared_ptr<guest_network::implementation> network() override {
-    return std::make_shared<guest_connections::network>(connections_, self_of(*this));
+    return std::make_shared<warden_connections::network>(connections_, self_of(*this));
   }
 
   /// Ends every command, and waits for their ends.
@@ -454,7 +454,7 @@ class basic_warden_launcher final : public command_launcher, public link_listene
   warden_settings settings_;
   std::shared_ptr<warden_link> link_;
   std::shared_ptr<file_requests> requests_;
-  std::shared_ptr<guest_connections> connections_;
+  std::shared_ptr<warden_connections> connections_;
   asio::steady_timer greeted_;   // limits the wait for the greeting; cancelled by it, and by a loss
   asio::steady_timer released_;  // limits the wait for the end of a released warden; cancelled by a loss
   asio::steady_timer lease_;

@@ -5,6 +5,7 @@
 #include <cofferdam/backends/e2b/detail/envd.hpp>
 #include <cofferdam/backends/e2b/detail/envd_launcher.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/os/command_session.hpp>
 
@@ -27,6 +28,14 @@ class envd_session : public command_session {
       : command_session(std::make_shared<envd_launcher>(std::move(daemon), std::move(settings), std::move(where),
                                                         std::move(setsid), std::move(used))) {
     commands()->watch();
+  }
+
+  /// Sets the isolation of commands that the daemon starts.
+  static void describe(isolation_report& isolation) {
+    isolation.set(isolation_kind::process_tree, "the command's session, and processes with its variables");
+    isolation.set(isolation_kind::host_death, "everything, when the sandbox's lifetime expires");
+    isolation.set(isolation_kind::files,
+                  "the service's sandbox; symbolic links in the workspace are checked, but may change afterwards");
   }
 
   /// Returns the file operations of the sandbox.

@@ -13,6 +13,7 @@
 #include <cofferdam/backends/e2b/detail/routed_files.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_facts.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_files.hpp>
+#include <cofferdam/backends/e2b/detail/sandbox_settings.hpp>
 #include <cofferdam/backends/e2b/detail/sandbox_warden.hpp>
 #include <cofferdam/backends/e2b/sandbox_info.hpp>
 #include <cofferdam/backends/e2b/surroundings.hpp>
@@ -56,21 +57,6 @@
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
-
-/// The settings of a recipe for sandboxes.
-class sandbox_settings {
- public:
-  sandbox_settings() = default;
-
-  account_options who;
-  std::optional<surroundings> around;  ///< absent: the variables of this process
-  create_options create;
-  std::string connect_to;  ///< the id of an existing sandbox; empty to create one
-  command_settings commands;
-  std::string user;
-  std::string workspace = "workspace";
-  command_transport by = command_transport::automatic;
-};
 
 /// The state of an environment in E2B. The environment and the coroutines of its operations share it.
 class sandbox : public std::enable_shared_from_this<sandbox> {
@@ -415,10 +401,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     where_.root = facts.root();
     shell_ = facts.shell();
     variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
-    for (const auto& [name, value] : settings_->create.variables) {
-      std::erase_if(variables_, [&](const std::string& variable) { return variable.starts_with(name + "="); });
-      variables_.push_back(name + "=" + value);
-    }
+    for (const auto& [name, value] : settings_->create.variables) set_variables(variables_, {name + "=" + value});
     session_ = envd_session(daemon_, commands(), where_, facts.setsid(), [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
@@ -452,10 +435,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   command_settings commands() const {
     command_settings settings = settings_->commands;
     isolation_report isolation = common_isolation();
-    isolation.set(isolation_kind::process_tree, "the command's session, and processes with its variables");
-    isolation.set(isolation_kind::host_death, "everything, when the sandbox's lifetime expires");
-    isolation.set(isolation_kind::files,
-                  "the service's sandbox; symbolic links in the workspace are checked, but may change afterwards");
+    envd_session::describe(isolation);
     settings.isolation = std::make_shared<const isolation_report>(std::move(isolation));
     return settings;
   }

@@ -33,12 +33,13 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// A TCP connection to a program of the guest (code in the sandbox), or a socket that listens for such connections. The
 /// warden, the helper program in the sandbox, has the socket. All members are called on one executor.
-class guest_connection {
+class warden_connection {
  public:
   /// The number of bytes that the warden may send before the first `host_credit`: the maximum that is kept here.
   static constexpr std::uint32_t window = 256 * 1024;
 
-  guest_connection(const asio::any_io_executor& executor, std::uint32_t number) : changed_(executor), number_(number) {}
+  warden_connection(const asio::any_io_executor& executor, std::uint32_t number)
+      : changed_(executor), number_(number) {}
 
   std::uint32_t number() const noexcept { return number_; }
 
@@ -160,14 +161,14 @@ class guest_connection {
 };
 
 template <class = void>
-class basic_guest_connections;
-using guest_connections = basic_guest_connections<>;
+class basic_warden_connections;
+using warden_connections = basic_warden_connections<>;
 
 /// The connections of one session with a warden. All members are called on one executor.
 template <class Unused>
-class basic_guest_connections : public std::enable_shared_from_this<basic_guest_connections<Unused>> {
+class basic_warden_connections : public std::enable_shared_from_this<basic_warden_connections<Unused>> {
  public:
-  explicit basic_guest_connections(const asio::any_io_executor& executor) : executor_(executor) {}
+  explicit basic_warden_connections(const asio::any_io_executor& executor) : executor_(executor) {}
 
   bool empty() const noexcept { return open_.empty() && listening_.empty(); }
 
@@ -191,11 +192,11 @@ class basic_guest_connections : public std::enable_shared_from_this<basic_guest_
 
   // The operations of `guest_network`. `sink` sends frames to the warden.
 
-  static awaitable<byte_stream> begin_stream(std::shared_ptr<basic_guest_connections> self,
+  static awaitable<byte_stream> begin_stream(std::shared_ptr<basic_warden_connections> self,
                                              std::shared_ptr<frame_sink> sink, std::uint16_t port);
-  static awaitable<listener> begin_listener(std::shared_ptr<basic_guest_connections> self,
+  static awaitable<listener> begin_listener(std::shared_ptr<basic_warden_connections> self,
                                             std::shared_ptr<frame_sink> sink, std::uint16_t port);
-  static awaitable<std::uint32_t> count_interfaces(std::shared_ptr<basic_guest_connections> self,
+  static awaitable<std::uint32_t> count_interfaces(std::shared_ptr<basic_warden_connections> self,
                                                    std::shared_ptr<frame_sink> sink);
 
   /// A listening socket at the warden.
@@ -208,7 +209,7 @@ class basic_guest_connections : public std::enable_shared_from_this<basic_guest_
     }
 
     async_event changed;
-    std::deque<std::shared_ptr<guest_connection>> accepted;
+    std::deque<std::shared_ptr<warden_connection>> accepted;
     std::optional<error> lost;
     std::optional<int> answer;  // of `listening`
     std::uint16_t port = 0;
@@ -222,12 +223,12 @@ class basic_guest_connections : public std::enable_shared_from_this<basic_guest_
     std::shared_ptr<listening_socket> socket;
   };
 
-  static awaitable<begun> begin_listening(std::shared_ptr<basic_guest_connections> self,
+  static awaitable<begun> begin_listening(std::shared_ptr<basic_warden_connections> self,
                                           std::shared_ptr<frame_sink> sink, std::uint16_t port);
 
   void end_listening(frame_sink& sink, std::uint32_t number) noexcept;
   /// Closes a connection; what the warden still sends for it is ignored.
-  void close(frame_sink& sink, guest_connection& one) noexcept;
+  void close(frame_sink& sink, warden_connection& one) noexcept;
 
   static void send_quietly(frame_sink& sink, wire::frame_type type, std::uint32_t number) noexcept {
     try {
@@ -242,36 +243,36 @@ class basic_guest_connections : public std::enable_shared_from_this<basic_guest_
   asio::any_io_executor executor_;
   std::uint32_t last_ = 0;
   std::optional<error> lost_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<guest_connection>> open_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<warden_connection>> open_;
   std::unordered_map<std::uint32_t, std::shared_ptr<listening_socket>> listening_;
 };
 
 template <class Unused>
-class basic_guest_connections<Unused>::network final : public guest_network::implementation {
+class basic_warden_connections<Unused>::network final : public guest_network::implementation {
  public:
   /// \param sink  sends frames to the warden.
-  network(std::shared_ptr<basic_guest_connections> table, std::shared_ptr<frame_sink> sink)
+  network(std::shared_ptr<basic_warden_connections> table, std::shared_ptr<frame_sink> sink)
       : table_(std::move(table)), sink_(std::move(sink)) {}
   awaitable<byte_stream> connect(std::uint16_t port) override { return begin_stream(table_, sink_, port); }
   awaitable<listener> listen(std::uint16_t port) override { return begin_listener(table_, sink_, port); }
   awaitable<std::uint32_t> other_interfaces() override { return count_interfaces(table_, sink_); }
 
  private:
-  std::shared_ptr<basic_guest_connections> table_;
+  std::shared_ptr<basic_warden_connections> table_;
   std::shared_ptr<frame_sink> sink_;
 };
 
 /// The byte stream of a connection.
 template <class Unused>
-class basic_guest_connections<Unused>::stream final : public byte_stream::implementation {
+class basic_warden_connections<Unused>::stream final : public byte_stream::implementation {
  public:
-  stream(std::shared_ptr<basic_guest_connections> table, std::shared_ptr<frame_sink> sink,
-         std::shared_ptr<guest_connection> one)
+  stream(std::shared_ptr<basic_warden_connections> table, std::shared_ptr<frame_sink> sink,
+         std::shared_ptr<warden_connection> one)
       : table_(std::move(table)), sink_(std::move(sink)), one_(std::move(one)) {}
   ~stream() override { close(); }
 
   awaitable<std::size_t> read_some(std::span<std::byte> into) override {
-    const std::shared_ptr<guest_connection> one = one_;
+    const std::shared_ptr<warden_connection> one = one_;
     for (;;) {
       if (const std::optional<std::size_t> count = one->read(into)) {
         const std::uint32_t credit = one->take_credit();
@@ -286,10 +287,10 @@ class basic_guest_connections<Unused>::stream final : public byte_stream::implem
   }
 
   awaitable<void> write(bytes_view data) override {
-    const std::shared_ptr<guest_connection> one = one_;
+    const std::shared_ptr<warden_connection> one = one_;
     while (!data.empty()) {
       one->require_open("writing");
-      if (one->is_dropped()) throw guest_connection::failure("writing", EPIPE);
+      if (one->is_dropped()) throw warden_connection::failure("writing", EPIPE);
       const std::size_t size = one->take_room(data.size());
       if (size != 0) {
         sink_->send(wire::frame_writer(wire::frame_type::to_guest, one->number()).data(data.first(size)).take());
@@ -313,16 +314,16 @@ class basic_guest_connections<Unused>::stream final : public byte_stream::implem
   bool is_quiet() noexcept override { return one_->is_quiet(); }
 
  private:
-  std::shared_ptr<basic_guest_connections> table_;
+  std::shared_ptr<basic_warden_connections> table_;
   std::shared_ptr<frame_sink> sink_;
-  std::shared_ptr<guest_connection> one_;
+  std::shared_ptr<warden_connection> one_;
 };
 
 /// The implementation of a `listener` in the sandbox.
 template <class Unused>
-class basic_guest_connections<Unused>::socket final : public listening {
+class basic_warden_connections<Unused>::socket final : public listening {
  public:
-  socket(std::shared_ptr<basic_guest_connections> table, std::shared_ptr<frame_sink> sink, begun made)
+  socket(std::shared_ptr<basic_warden_connections> table, std::shared_ptr<frame_sink> sink, begun made)
       : table_(std::move(table)), sink_(std::move(sink)), number_(made.number), socket_(std::move(made.socket)) {
     port_ = socket_->port;
     name_ = "127.0.0.1:" + std::to_string(port_) + " in the environment";
@@ -332,16 +333,16 @@ class basic_guest_connections<Unused>::socket final : public listening {
 
   awaitable<byte_stream> accept() override {
     const std::shared_ptr<listening_socket> socket = socket_;
-    const std::shared_ptr<basic_guest_connections> table = table_;
+    const std::shared_ptr<basic_warden_connections> table = table_;
     const std::shared_ptr<frame_sink> sink = sink_;
     while (socket->accepted.empty()) {
       if (socket->lost) throw *socket->lost;
-      if (socket->is_closed) throw guest_connection::failure("accepting", ECANCELED);
+      if (socket->is_closed) throw warden_connection::failure("accepting", ECANCELED);
       const wait_result result = co_await socket->changed.wait();
       if (result == wait_result::cancelled)
         throw error(exec_errc::cancelled, "listener in the environment: waiting for a connection was cancelled");
     }
-    std::shared_ptr<guest_connection> one = std::move(socket->accepted.front());
+    std::shared_ptr<warden_connection> one = std::move(socket->accepted.front());
     socket->accepted.pop_front();
     co_return byte_stream(std::make_unique<stream>(table, sink, std::move(one)));
   }
@@ -351,19 +352,19 @@ class basic_guest_connections<Unused>::socket final : public listening {
     table_->end_listening(*sink_, number_);
     socket_->is_closed = true;
     socket_->changed.notify();
-    for (const std::shared_ptr<guest_connection>& waiting : socket_->accepted) table_->close(*sink_, *waiting);
+    for (const std::shared_ptr<warden_connection>& waiting : socket_->accepted) table_->close(*sink_, *waiting);
     socket_->accepted.clear();
   }
 
  private:
-  std::shared_ptr<basic_guest_connections> table_;
+  std::shared_ptr<basic_warden_connections> table_;
   std::shared_ptr<frame_sink> sink_;
   std::uint32_t number_;
   std::shared_ptr<listening_socket> socket_;
 };
 
 template <class Unused>
-bool basic_guest_connections<Unused>::arrived(frame_sink& sink, const wire::frame& frame) {
+bool basic_warden_connections<Unused>::arrived(frame_sink& sink, const wire::frame& frame) {
   using enum wire::frame_type;
   const wire::frame_type type = frame.type();
   if (type < listening || type > connection_credit) return false;
@@ -380,7 +381,7 @@ bool basic_guest_connections<Unused>::arrived(frame_sink& sink, const wire::fram
   if (type == accepted) {
     const auto number = values.number<std::uint32_t>();
     if (number < wire::first_accepted || open_.contains(number)) throw wire::violation("a connection's number twice");
-    auto one = std::make_shared<guest_connection>(executor_, number);
+    auto one = std::make_shared<warden_connection>(executor_, number);
     open_.emplace(number, one);
     const auto found = listening_.find(frame.job());
     if (found == listening_.end()) {  // it came before the warden knew that the listener is closed
@@ -393,7 +394,7 @@ bool basic_guest_connections<Unused>::arrived(frame_sink& sink, const wire::fram
   }
   const auto found = open_.find(frame.job());
   if (found == open_.end()) throw wire::violation("a frame for a connection that does not exist");
-  const std::shared_ptr<guest_connection> one = found->second;
+  const std::shared_ptr<warden_connection> one = found->second;
   switch (type) {
     case connected: one->answer(values.number<std::int32_t>()); break;
     case to_host: one->take(frame.payload()); break;
@@ -406,16 +407,16 @@ bool basic_guest_connections<Unused>::arrived(frame_sink& sink, const wire::fram
 }
 
 template <class Unused>
-awaitable<byte_stream> basic_guest_connections<Unused>::begin_stream(std::shared_ptr<basic_guest_connections> self,
-                                                                     std::shared_ptr<frame_sink> sink,
-                                                                     std::uint16_t port) {
+awaitable<byte_stream> basic_warden_connections<Unused>::begin_stream(std::shared_ptr<basic_warden_connections> self,
+                                                                      std::shared_ptr<frame_sink> sink,
+                                                                      std::uint16_t port) {
   if (port == 0) throw error(exec_errc::invalid_argument, "network: 0 is no port to connect to");
   if (self->lost_) throw *self->lost_;
-  const auto one = std::make_shared<guest_connection>(self->executor_, self->next_number());
+  const auto one = std::make_shared<warden_connection>(self->executor_, self->next_number());
   self->open_.emplace(one->number(), one);
   auto made = std::make_unique<stream>(self, sink, one);  // closes the connection if this function throws
   wire::frame_writer frame(wire::frame_type::connect, one->number());
-  sink->send(frame.number(port).number(guest_connection::window).take());
+  sink->send(frame.number(port).number(warden_connection::window).take());
   const std::string doing = "connecting to port " + std::to_string(port);
   while (!one->is_answered()) {
     const wait_result result = co_await one->changed().wait();
@@ -426,8 +427,8 @@ awaitable<byte_stream> basic_guest_connections<Unused>::begin_stream(std::shared
 }
 
 template <class Unused>
-auto basic_guest_connections<Unused>::begin_listening(std::shared_ptr<basic_guest_connections> self,
-                                                      std::shared_ptr<frame_sink> sink, std::uint16_t port)
+auto basic_warden_connections<Unused>::begin_listening(std::shared_ptr<basic_warden_connections> self,
+                                                       std::shared_ptr<frame_sink> sink, std::uint16_t port)
     -> awaitable<begun> {
   if (self->lost_) throw *self->lost_;
   begun made;
@@ -436,7 +437,7 @@ auto basic_guest_connections<Unused>::begin_listening(std::shared_ptr<basic_gues
   self->listening_.emplace(made.number, made.socket);
   try {
     wire::frame_writer frame(wire::frame_type::listen, made.number);
-    sink->send(frame.number(port).number(guest_connection::window).take());
+    sink->send(frame.number(port).number(warden_connection::window).take());
   } catch (...) {
     self->listening_.erase(made.number);
     throw;
@@ -459,28 +460,28 @@ auto basic_guest_connections<Unused>::begin_listening(std::shared_ptr<basic_gues
 }
 
 template <class Unused>
-awaitable<listener> basic_guest_connections<Unused>::begin_listener(std::shared_ptr<basic_guest_connections> self,
-                                                                    std::shared_ptr<frame_sink> sink,
-                                                                    std::uint16_t port) {
+awaitable<listener> basic_warden_connections<Unused>::begin_listener(std::shared_ptr<basic_warden_connections> self,
+                                                                     std::shared_ptr<frame_sink> sink,
+                                                                     std::uint16_t port) {
   begun made = co_await begin_listening(self, sink, port);
   co_return listener(std::make_unique<socket>(self, sink, std::move(made)));
 }
 
 template <class Unused>
-awaitable<std::uint32_t> basic_guest_connections<Unused>::count_interfaces(
-    std::shared_ptr<basic_guest_connections> self, std::shared_ptr<frame_sink> sink) {
+awaitable<std::uint32_t> basic_warden_connections<Unused>::count_interfaces(
+    std::shared_ptr<basic_warden_connections> self, std::shared_ptr<frame_sink> sink) {
   begun made = co_await begin_listening(self, sink, 0);  // the warden counts the interfaces when it begins to listen
   self->end_listening(*sink, made.number);
   co_return made.socket->others;
 }
 
 template <class Unused>
-void basic_guest_connections<Unused>::end_listening(frame_sink& sink, std::uint32_t number) noexcept {
+void basic_warden_connections<Unused>::end_listening(frame_sink& sink, std::uint32_t number) noexcept {
   if (listening_.erase(number) != 0) send_quietly(sink, wire::frame_type::listen_end, number);
 }
 
 template <class Unused>
-void basic_guest_connections<Unused>::close(frame_sink& sink, guest_connection& one) noexcept {
+void basic_warden_connections<Unused>::close(frame_sink& sink, warden_connection& one) noexcept {
   if (one.is_closed()) return;
   const bool is_known = !one.is_dropped();
   one.close();
