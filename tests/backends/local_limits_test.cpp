@@ -47,6 +47,7 @@ TEST(LocalLimits, without_limits_commands_have_none_and_the_report_has_none) {
   EXPECT_NE(result.isolation().of(isolation_kind::process_tree), "none");
 }
 
+// Feature: B24
 TEST(LocalLimits, memory_is_limited_in_total_or_for_each_process_as_the_report_has_it) {
   const command_result result = result_with(process_limits().memory(std::uint64_t{100} << 20), takes_400_mb);
   EXPECT_FALSE(result.ok());

@@ -49,6 +49,7 @@ void resume(const fs::path& folder) {
   });
 }
 
+// Feature: H14
 TEST(SessionFolder, a_session_continues_in_another_environment_with_its_files) {
   const cofferdam_test::temporary_folder folder;
   const fs::path saved = folder.path() / "saved";

@@ -55,6 +55,7 @@ class memory_provider {
   memory_environment environment_;
 };
 
+// Feature: H11, H12
 TEST(SubAgent, works_in_the_environment_of_its_caller_with_a_conversation_of_its_own) {
   scripted_model boss_model;
   scripted_model model;

@@ -55,6 +55,7 @@ void answer(scripted_model& model, std::string reported, std::string tool, std::
   });
 }
 
+// Feature: I7, I8
 TEST(UsageMeter, every_call_of_agents_sub_agents_and_reviewers_is_counted_with_its_cost) {
   usage_meter meter;
   meter.price("big", token_price(10, 40).cached(1)).price("small", token_price(1, 4));

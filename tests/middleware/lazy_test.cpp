@@ -68,6 +68,7 @@ TEST(Lazy, without_a_use_opens_and_closes_nothing) {
   EXPECT_EQ(flaky.attempts(), 0U);
 }
 
+// Feature: A8
 TEST(Lazy, the_first_use_opens_and_the_others_use_the_same) {
   const auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {

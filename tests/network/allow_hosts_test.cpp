@@ -85,6 +85,7 @@ class AllowHosts : public cofferdam_test::jail_fixture {
   egress_host servers_;
 };
 
+// Feature: B25
 TEST_F(AllowHosts, what_is_allowed_works_and_the_rest_is_refused_with_a_sentence) {
   const std::uint16_t port = servers_.start(echo_server(seen_));
   std::vector<network_event> events;

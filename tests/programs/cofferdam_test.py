@@ -672,6 +672,7 @@ def test_mcp_takes_its_environment_from_a_pool_and_leaves_none(place):
     check(until(lambda: containers() == before), "containers are left")
 
 
+# Feature: J3
 def test_mcp_offers_an_agent_and_skills(place):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=server.serve_forever, daemon=True).start()

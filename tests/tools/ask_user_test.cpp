@@ -57,6 +57,7 @@ tools::tool_result ask(tools::ask_user tool, const std::string& arguments) {
   return result;
 }
 
+// Feature: H15
 TEST(AskUser, the_answer_is_that_of_the_callable) {
   const tools::tool_result answer = ask(tools::ask_user(echo), R"({"question":"Which?","options":["a","b"]})");
   EXPECT_TRUE(answer.ok());

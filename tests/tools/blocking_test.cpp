@@ -70,6 +70,7 @@ std::error_code cancelled_after(std::chrono::milliseconds delay, Start start) {
   });
 }
 
+// Feature: H17
 TEST(Blocking, a_function_of_a_tool_runs_on_the_pool_and_its_result_arrives_on_the_executor) {
   asio::thread_pool pool(2);
   const std::thread::id here = std::this_thread::get_id();

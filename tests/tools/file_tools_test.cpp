@@ -148,6 +148,7 @@ TEST(ViewImage, a_smaller_copy_is_made_in_the_environment) {
   EXPECT_NE(failed.text().find("neither\\x1b here"), std::string::npos) << failed.text();
 }
 
+// Feature: G3
 TEST(ViewImage, an_image_above_a_limit_is_made_smaller_without_a_request) {
   const std::string start = "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0"s;
   memory_environment env;

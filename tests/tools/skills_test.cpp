@@ -54,6 +54,7 @@ std::error_code code_of_skill(const std::string& text, const std::string& name =
   return code_or_none([&] { tools::skills all(folder.path()); });
 }
 
+// Feature: H13
 TEST(Skills, are_offered_by_name_and_description_and_read_with_their_files_when_asked_for) {
   const cofferdam_test::temporary_folder folder;
   write(folder.path() / "pdf/SKILL.md", front("pdf", "license: MIT\nmetadata:\n  author: us\nallowed-tools: Bash\n"));
