@@ -90,6 +90,7 @@ class egress_state {
   /// \param rule   the rule that allows them; it lives as long as this object.
   /// \param tls    true to begin TLS and to verify the server's certificate for the host.
   /// \throws egress_refusal if no address is permitted; error{exec_errc::io_error} if the connection fails.
+  template <class = void>
   awaitable<upstream_connection> connect(host_and_number where, const host_rule* rule, bool tls,
                                          clock::time_point due) {
     const std::vector<asio::ip::address> addresses = co_await addresses_of(where, rule, due);
@@ -118,6 +119,7 @@ class egress_state {
   static constexpr std::chrono::milliseconds max_time = std::chrono::hours(24);
   static constexpr std::size_t max_connectors = 64;
 
+  template <class = void>
   awaitable<std::vector<asio::ip::address>> addresses_of(host_and_number where, const host_rule* rule,
                                                          clock::time_point due) {
     std::vector<asio::ip::address> found;
