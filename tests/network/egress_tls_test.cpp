@@ -116,6 +116,17 @@ TEST_F(EgressTls, NT_17_a_redirect_to_another_host_or_to_plain_http_has_no_secre
   }
 }
 
+TEST_F(EgressTls, NT_17_a_request_without_tls_never_has_the_secret) {
+  NEEDS_CURL();
+  const std::uint16_t port = host_.start(echo_server(others_));
+  start(egress_policy(
+      host_rule("both.example.org").at("127.0.0.1", port).header("Authorization", secret_string(secret))));
+  for (const char* way : {"http://both.example.org/", "-p http://both.example.org/"})
+    EXPECT_TRUE(contains(curl(way).output, "GET / HTTP/1.1")) << way;
+  EXPECT_EQ(others_->count(), 2U);
+  EXPECT_FALSE(contains(others_->joined(), "s3cret")) << others_->joined();
+}
+
 TEST_F(EgressTls, NT_17_methods_whose_answer_shows_the_request_are_refused) {
   NEEDS_CURL();
   start();
