@@ -239,9 +239,9 @@ inline connection_handler text_server(std::string text, bool waits = true) {
 }
 
 /// A client with a blocking socket, as a program in a sandbox could write it.
-class raw_client {
+class sandboxed_client {
  public:
-  explicit raw_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit sandboxed_client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in there{};
     there.sin_family = AF_INET;
     there.sin_port = htons(port);
@@ -249,9 +249,9 @@ class raw_client {
     if (socket_ < 0 || ::connect(socket_, reinterpret_cast<sockaddr*>(&there), sizeof there) != 0)
       throw std::runtime_error("connect failed");
   }
-  raw_client(raw_client&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
-  raw_client& operator=(raw_client&&) = delete;
-  ~raw_client() {
+  sandboxed_client(sandboxed_client&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+  sandboxed_client& operator=(sandboxed_client&&) = delete;
+  ~sandboxed_client() {
     if (socket_ >= 0) ::close(socket_);
   }
 
@@ -287,7 +287,7 @@ class raw_client {
 
 /// Sends a text to the proxy and returns everything that it answers.
 inline std::string exchange_text(std::uint16_t port, std::string_view text) {
-  const raw_client client(port);
+  const sandboxed_client client(port);
   client.send(text);
   return client.receive();
 }

@@ -27,8 +27,8 @@ using cofferdam::network_event;
 using cofferdam_test::echo_server;
 using cofferdam_test::egress_host;
 using cofferdam_test::exchange_text;
-using cofferdam_test::raw_client;
 using cofferdam_test::received_requests;
+using cofferdam_test::sandboxed_client;
 using cofferdam_test::text_server;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
@@ -294,7 +294,7 @@ TEST_F(Egress, NT_10_control_a_relay_that_does_not_parse_would_smuggle) {
   egress_host second;
   egress_policy policy("web.example.org:" + port);
   policy.allow(host_rule("relay.example.org:" + port).at("127.0.0.1", server_));
-  const raw_client client(second.serve(std::move(policy)));
+  const sandboxed_client client(second.serve(std::move(policy)));
   client.send("CONNECT relay.example.org:" + port + " HTTP/1.1\r\nHost: relay.example.org\r\n\r\n");
   EXPECT_TRUE(contains(client.receive("\r\n\r\n"), " 200 "));
   client.send(": no HTTP\r\n\r\nGET /hidden HTTP/1.1\r\nHost: evil.org\r\n\r\n");
@@ -303,16 +303,16 @@ TEST_F(Egress, NT_10_control_a_relay_that_does_not_parse_would_smuggle) {
 
 TEST_F(Egress, NT_10_a_header_of_1_MiB_and_a_slow_header_are_refused) {
   start(egress_policy().opening_time(300ms));
-  const raw_client large(proxy_);
+  const sandboxed_client large(proxy_);
   large.send("GET http://web.example.org/ HTTP/1.1\r\nHost: web.example.org\r\nX: ");
   large.send(std::string(1024 * 1024, 'x'));
   EXPECT_TRUE(large.receive().starts_with("HTTP/1.1 400 ")) << "longer than the limit";
-  const raw_client slow(proxy_);
+  const sandboxed_client slow(proxy_);
   const auto begin = std::chrono::steady_clock::now();
   slow.send("GET http://web.example.org/ HTTP/1.1\r\nHost: web.exam");
   EXPECT_TRUE(contains(slow.receive(), "The head of the request took longer than the time limit."));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
-  const raw_client silent(proxy_);
+  const sandboxed_client silent(proxy_);
   EXPECT_EQ(silent.receive(), "");
   EXPECT_EQ(seen_->connections, 0);
 }
@@ -381,7 +381,7 @@ TEST_F(Egress, responses_keep_their_bodies_in_every_framing) {
 TEST_F(Egress, a_host_that_answers_before_the_end_of_the_body_is_heard) {
   const std::uint16_t early = host_.start(text_server("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig"));
   start(egress_policy(host_rule("early.example.org").at("127.0.0.1", early)));
-  const raw_client client(proxy_);
+  const sandboxed_client client(proxy_);
   client.send(
       "POST http://early.example.org/ HTTP/1.1\r\nHost: early.example.org\r\nContent-Length: 100000000\r\n\r\n" +
       std::string(1000, 'x'));
@@ -390,7 +390,7 @@ TEST_F(Egress, a_host_that_answers_before_the_end_of_the_body_is_heard) {
 
 TEST_F(Egress, a_large_body_with_expect_continue_arrives_whole) {
   start();
-  const raw_client client(proxy_);
+  const sandboxed_client client(proxy_);
   client.send(
       "POST http://web.example.org/ HTTP/1.1\r\nHost: web.example.org\r\nExpect: 100-continue\r\nConnection: "
       "close\r\nTransfer-Encoding: chunked\r\n\r\n");

@@ -42,8 +42,8 @@ using cofferdam_test::echo_server;
 using cofferdam_test::egress_host;
 using cofferdam_test::exchange_text;
 using cofferdam_test::in_records;
-using cofferdam_test::raw_client;
 using cofferdam_test::received_requests;
+using cofferdam_test::sandboxed_client;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
@@ -83,8 +83,8 @@ class EgressTunnel : public testing::Test {
     proxy_ = host_.serve(std::move(policy));
   }
   /// Opens a tunnel by CONNECT.
-  raw_client tunnel(const std::string& authority) const {
-    raw_client client(proxy_);
+  sandboxed_client tunnel(const std::string& authority) const {
+    sandboxed_client client(proxy_);
     client.send("CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n\r\n");
     EXPECT_TRUE(contains(client.receive("\r\n\r\n"), "HTTP/1.1 200 ")) << authority;
     return client;
@@ -98,7 +98,7 @@ class EgressTunnel : public testing::Test {
 
 TEST_F(EgressTunnel, bytes_pass_both_ways_and_the_end_is_passed_on) {
   start();
-  const raw_client client = tunnel("echo.example.org:7000");
+  const sandboxed_client client = tunnel("echo.example.org:7000");
   client.send(":hello\n");
   EXPECT_EQ(client.receive("\n"), ":hello\n");
   client.send("more");
@@ -115,7 +115,7 @@ TEST_F(EgressTunnel, bytes_pass_both_ways_and_the_end_is_passed_on) {
 TEST_F(EgressTunnel, socks_reaches_allowed_hosts_only) {
   start();
   const auto socks = [&](const std::string& request) {
-    raw_client client(proxy_);
+    sandboxed_client client(proxy_);
     client.send("\x05\x01\x02\x01\x04job9\x02pw"s + request);
     return client.receive("\x07\xD0"s, 2);
   };
@@ -139,13 +139,13 @@ TEST_F(EgressTunnel, NT_09_tls_must_name_the_host_of_the_tunnel) {
   start();
   const std::string fine = in_records(client_hello_text("echo.example.org"));
   for (const std::string& name : {"evil.example.org"s, ""s, "echo.example.org\0.evil.org"s}) {
-    const raw_client client = tunnel("echo.example.org:443");
+    const sandboxed_client client = tunnel("echo.example.org:443");
     client.send(in_records(client_hello_text(name)) + "data");
     EXPECT_EQ(client.receive(), "\x15\x03\x03\x00\x02\x02\x70"s) << name;
   }
   EXPECT_EQ(seen_->count(), 0U) << "no byte has reached the server";
   // The control: the right name, also in parts.
-  const raw_client client = tunnel("echo.example.org:443");
+  const sandboxed_client client = tunnel("echo.example.org:443");
   client.send(fine.substr(0, 10));
   std::this_thread::sleep_for(20ms);
   client.send(fine.substr(10));
@@ -156,11 +156,11 @@ TEST_F(EgressTunnel, NT_09_tls_must_name_the_host_of_the_tunnel) {
 
 TEST_F(EgressTunnel, NT_09_port_443_takes_only_tls_and_port_80_only_tls_and_http) {
   start();
-  const raw_client http = tunnel("echo.example.org:443");
+  const sandboxed_client http = tunnel("echo.example.org:443");
   http.send("GET / HTTP/1.1\r\nHost: echo.example.org\r\n\r\n");
   EXPECT_TRUE(contains(http.receive(), "must begin with TLS: use https."));
   for (const char* port : {":443", ":80"}) {
-    const raw_client other = tunnel("echo.example.org"s + port);
+    const sandboxed_client other = tunnel("echo.example.org"s + port);
     other.send("SSH-2.0-x y\r\n");
     EXPECT_EQ(other.receive(), "") << port;
   }
@@ -179,14 +179,14 @@ TEST_F(EgressTunnel, NT_09_http_in_a_tunnel_is_for_the_host_of_the_tunnel) {
           "GET http://evil.org/ HTTP/1.1\r\nHost: evil.org\r\n\r\n",
           "GET http://evil.org/ HTTP/1.1\r\nHost: web.example.org\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
           "GET / HTTP/1.1\r\nHost: web.example.org\r\nHost: evil.org\r\n\r\n"}) {
-      const raw_client client = tunnel(place);
+      const sandboxed_client client = tunnel(place);
       client.send(request);
       EXPECT_TRUE(client.receive().starts_with("HTTP/1.1 400 ")) << request;
     }
   }
   EXPECT_EQ(web->count(), 0U) << web->joined();
   // The control: the same server by its own name; and the second request on the connection is read as well.
-  const raw_client client = tunnel("web.example.org:80");
+  const sandboxed_client client = tunnel("web.example.org:80");
   client.send("GET /ours HTTP/1.1\r\nHost: web.example.org\r\n\r\nGET /hidden HTTP/1.1\r\nHost: evil.org\r\n\r\n");
   const std::string answers = client.receive();
   EXPECT_TRUE(contains(answers, "GET /ours") && contains(answers, "400 Bad Request")) << answers;
@@ -196,7 +196,7 @@ TEST_F(EgressTunnel, NT_09_http_in_a_tunnel_is_for_the_host_of_the_tunnel) {
 TEST_F(EgressTunnel, a_server_that_speaks_first_is_heard_on_other_ports) {
   const std::uint16_t greets = host_.start(cofferdam_test::text_server("220 hello\r\n", false));
   start(egress_policy(host_rule("mail.example.org:7002").at("127.0.0.1", greets)));
-  const raw_client client = tunnel("mail.example.org:7002");
+  const sandboxed_client client = tunnel("mail.example.org:7002");
   EXPECT_EQ(client.receive("\n"), "220 hello\r\n");
   client.send("GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n");
   EXPECT_EQ(client.receive(), "") << "HTTP after the pause is refused";
@@ -217,17 +217,17 @@ TEST_F(EgressTunnel, a_host_that_cannot_be_reached_is_an_answer) {
   const std::string answer =
       exchange_text(proxy_, "CONNECT closed.example.org:443 HTTP/1.1\r\nHost: closed.example.org\r\n\r\n");
   EXPECT_TRUE(contains(answer, "HTTP/1.1 502 Bad Gateway")) << answer;
-  const raw_client client(proxy_);
+  const sandboxed_client client(proxy_);
   client.send("\x05\x01\x00\x05\x01\x00\x03\x12"s + "closed.example.org"s + "\x01\xBB"s);
   EXPECT_EQ(client.receive().substr(2, 2), "\x05\x05"s) << "connection refused";
 }
 
 TEST_F(EgressTunnel, limits_close_a_connection_and_are_named_in_its_event) {
   start(egress_policy().connection_bytes(1000).idle_time(400ms));
-  const raw_client large = tunnel("echo.example.org:7000");
+  const sandboxed_client large = tunnel("echo.example.org:7000");
   large.send(std::string(2000, ':') + "\n");
   EXPECT_EQ(large.receive(), "");
-  const raw_client idle = tunnel("echo.example.org:7000");
+  const sandboxed_client idle = tunnel("echo.example.org:7000");
   idle.send(":x\n");
   EXPECT_EQ(idle.receive("\n"), ":x\n");
   EXPECT_EQ(idle.receive(), "");
@@ -241,7 +241,7 @@ TEST_F(EgressTunnel, the_total_time_ends_a_busy_connection) {
   const std::uint16_t floods =
       host_.start([sent](cofferdam::byte_stream stream) { return flood(std::move(stream), sent); });
   start(egress_policy(host_rule("flood.example.org:7003").at("127.0.0.1", floods)).total_time(700ms));
-  const raw_client client = tunnel("flood.example.org:7003");
+  const sandboxed_client client = tunnel("flood.example.org:7003");
   const auto begin = std::chrono::steady_clock::now();
   while (!client.receive("f", 3).empty() && std::chrono::steady_clock::now() - begin < 5s) continue;
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 4s);
@@ -254,7 +254,7 @@ TEST_F(EgressTunnel, NT_15_a_stalled_reader_stops_its_server_and_nothing_is_buff
   const std::uint16_t floods =
       host_.start([sent](cofferdam::byte_stream stream) { return flood(std::move(stream), sent); });
   start(egress_policy(host_rule("flood.example.org:7003").at("127.0.0.1", floods)));
-  const raw_client stalled = tunnel("flood.example.org:7003");
+  const sandboxed_client stalled = tunnel("flood.example.org:7003");
   stalled.send(":x\n");
   std::size_t before = 1;
   while (before != *sent) {
@@ -265,14 +265,14 @@ TEST_F(EgressTunnel, NT_15_a_stalled_reader_stops_its_server_and_nothing_is_buff
   EXPECT_LT(*sent, 32U * 1024 * 1024);
   EXPECT_GT(*sent, 0U);
   // Others are served meanwhile.
-  const raw_client other = tunnel("echo.example.org:7000");
+  const sandboxed_client other = tunnel("echo.example.org:7000");
   other.send(":y\n");
   EXPECT_EQ(other.receive("\n"), ":y\n");
 }
 
 TEST_F(EgressTunnel, NT_18_two_hundred_connections_work_at_once_and_the_next_is_refused) {
   start(egress_policy().connections(200));
-  std::vector<raw_client> clients;
+  std::vector<sandboxed_client> clients;
   for (int i = 0; i < 200; ++i) clients.push_back(tunnel("echo.example.org:7000"));
   EXPECT_EQ(host_.open(), 200U);
   const std::string refused =
@@ -284,12 +284,12 @@ TEST_F(EgressTunnel, NT_18_two_hundred_connections_work_at_once_and_the_next_is_
   clients.clear();
   for (int i = 0; i < 100 && host_.open() != 0; ++i) std::this_thread::sleep_for(50ms);
   EXPECT_EQ(host_.open(), 0U) << "every place is given back";
-  const raw_client again = tunnel("echo.example.org:7000");
+  const sandboxed_client again = tunnel("echo.example.org:7000");
 }
 
 TEST_F(EgressTunnel, NT_18_a_thousand_slow_connections_keep_the_event_loop_free) {
   start(egress_policy().connections(256).opening_time(20s));
-  std::vector<raw_client> slow;
+  std::vector<sandboxed_client> slow;
   for (int i = 0; i < 1000; ++i) {
     slow.emplace_back(proxy_);
     slow.back().send("GET http://echo.exa");
@@ -307,10 +307,10 @@ TEST_F(EgressTunnel, NT_18_a_thousand_slow_connections_keep_the_event_loop_free)
 
 TEST_F(EgressTunnel, NT_15_cancellation_closes_both_sides) {
   start();
-  const raw_client one = tunnel("echo.example.org:7000");
+  const sandboxed_client one = tunnel("echo.example.org:7000");
   one.send(":x\n");
   EXPECT_EQ(one.receive("\n"), ":x\n");
-  const raw_client waiting(proxy_);
+  const sandboxed_client waiting(proxy_);
   while (host_.open() != 2) std::this_thread::sleep_for(5ms);
   host_.cancel_all();
   EXPECT_EQ(one.receive(), "");
@@ -321,8 +321,8 @@ TEST_F(EgressTunnel, NT_15_cancellation_closes_both_sides) {
 
 TEST_F(EgressTunnel, NT_15_an_event_loop_that_is_destroyed_in_the_middle_leaves_nothing) {
   start();
-  const raw_client one = tunnel("echo.example.org:7000");
-  const raw_client two(proxy_);
+  const sandboxed_client one = tunnel("echo.example.org:7000");
+  const sandboxed_client two(proxy_);
   two.send("POST http://echo.example.org/ HTTP/1.1\r\nHost: echo.example.org\r\nContent-Length: 5\r\n\r\nab");
   while (host_.open() != 2) std::this_thread::sleep_for(5ms);
   host_.stop();  // the destructor of the fixture destroys the waiting coroutines
