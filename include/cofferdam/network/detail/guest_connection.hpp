@@ -148,7 +148,7 @@ class basic_guest_connection {
 
   /// Connects to the host of a tunnel. Returns false if that fails, after an answer.
   awaitable<bool> connect(host_and_number where, const host_rule* rule, language spoken) {
-    const connect_failure failure = co_await connect_upstream(state_, where, rule, false, upstream_, watch_, record_);
+    const upstream_failure failure = co_await connect_upstream(state_, where, rule, false, upstream_, watch_, record_);
     if (failure.status == 0) co_return true;
     std::string text = socks_reply_text(reply_for(failure));
     if (spoken == language::http) text = proxy_answer(failure.status, reason_of(failure.status), failure.sentence);
@@ -157,7 +157,7 @@ class basic_guest_connection {
     co_return false;
   }
 
-  static socks_reply reply_for(const connect_failure& failure) noexcept {
+  static socks_reply reply_for(const upstream_failure& failure) noexcept {
     if (failure.status == 403) return socks_reply::not_allowed;
     if (failure.status == 504) return socks_reply::time_expired;
     if (failure.cause == std::errc::connection_refused) return socks_reply::connection_refused;

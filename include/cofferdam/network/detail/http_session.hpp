@@ -193,7 +193,7 @@ class basic_http_session {
       if (upstream_.pending().empty() && upstream_.stream().is_quiet()) co_return true;
       close_upstream("");
     }
-    const connect_failure failure = co_await connect_upstream(state_, where, rule, tls, upstream_, watch_, record_);
+    const upstream_failure failure = co_await connect_upstream(state_, where, rule, tls, upstream_, watch_, record_);
     is_connected_ = failure.status == 0;
     if (is_connected_) co_return true;
     const std::string text = proxy_answer(failure.status, reason_of(failure.status), failure.sentence);

@@ -19,7 +19,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// The reason why a connection to a host failed.
-class connect_failure {
+class upstream_failure {
  public:
   int status = 0;  ///< the status of an answer: 403, 502 or 504; 0 if the connection is open
   std::error_code cause;
@@ -31,11 +31,11 @@ class connect_failure {
 /// \param tls   true to begin TLS and to verify the server's certificate.
 /// \throws error{exec_errc::cancelled} if the coroutine is cancelled.
 template <class = void>
-awaitable<connect_failure> connect_upstream(egress_state& state, host_and_number where, const host_rule* rule, bool tls,
-                                            buffered_stream& upstream, connection_watch& watch,
-                                            connection_record& record) {
+awaitable<upstream_failure> connect_upstream(egress_state& state, host_and_number where, const host_rule* rule,
+                                             bool tls, buffered_stream& upstream, connection_watch& watch,
+                                             connection_record& record) {
   record.begin(where, *rule);
-  connect_failure failure;
+  upstream_failure failure;
   try {
     upstream_connection made = co_await state.connect(where, rule, tls, state.opening_due());
     upstream = buffered_stream(std::move(made.stream));
