@@ -295,7 +295,7 @@ TEST_F(AllowHosts, NT_14_a_port_is_forwarded_only_while_it_is_wanted) {
     EXPECT_EQ(std::get<1>(ended), "inside\n");
     co_await server.signal(SIGKILL);
   });
-  EXPECT_THROW(cofferdam_test::raw_client client(port), std::runtime_error);
+  EXPECT_THROW(cofferdam_test::sandboxed_client client(port), std::runtime_error);
 }
 
 }  // namespace
