@@ -3,8 +3,8 @@
 # Copyright the cofferdam authors. See LICENSE.
 """Checks that each row of the attack catalogue has one state on each backend, and prints them.
 
-The tests are in tests/attacks, tests/docker, tests/os and tests/conformance/attacks_test.cpp. The name of a test
-contains its rows: TEST(Attack, AL_01_a_second_command_is_refused). Tables in tests/attacks have the rest:
+The tests are in tests/attacks, tests/docker, tests/network, tests/os and tests/conformance/attacks_test.cpp. The name of
+a test contains its rows: TEST(Attack, AL_01_a_second_command_is_refused). Tables in tests/attacks have the rest:
 
   waiting.txt      rows without a test: `EN-10 REASON`
   places.txt       rows without a test on a backend: `BACKENDS STATE ROWS: REASON`. STATE is `no` (the row does not apply
@@ -28,7 +28,7 @@ ROWS = {"AL": 28, "EN": 10, "FS": 23, "PR": 24, "OU": 12, "DK": 6, "E2": 4, "PY"
 BACKENDS = ["local", "jail", "docker", "e2b", "pyodide"]
 STATES = {"proven": "proven", "fails": "failed (known)", "no": "does not apply", "open": "not proven here"}
 TABLES = "tests/attacks"
-FOLDERS = ["tests/attacks", "tests/docker", "tests/os"]  # the tests in the second folder need a Docker daemon
+FOLDERS = ["tests/attacks", "tests/docker", "tests/network", "tests/os"]  # the tests in the second folder need a Docker daemon
 EVERYWHERE = "tests/conformance/attacks_test.cpp"  # runs at the places of docker_places.cpp and e2b_places.cpp
 SUBROWS = {"PR-03": "b", "PR-06": "bcde", "DK-01": "b"}  # rows that also exist with letters, such as PR-06b
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)(.*?)(?=^\}|^\s*TEST|\Z)", re.M | re.S)
@@ -54,6 +54,8 @@ def backend_of(path, name):
     words = f"{path.name} {name}".lower()
     if path.name.startswith("seccomp"):
         return "jail"  # the tests of the jail's system call filter
+    if path.parent.name == "network":
+        return "jail"  # the proxy of allow_hosts on this machine; allow_hosts_test.cpp tries it with a jail
     if path.parent.name == "docker" or "docker" in words or re.match(r"dk_", path.name):
         return "docker"
     for backend, mark in (("jail", "jail"), ("pyodide", "pyodide"), ("e2b", "e2")):
