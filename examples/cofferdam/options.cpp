@@ -134,6 +134,7 @@ struct raw_place {
   std::string cpus;
   std::string workspace;
   std::vector<std::string> network;
+  std::vector<std::string> hosts;
 };
 
 struct raw_work {
@@ -179,6 +180,14 @@ void add_pool(CLI::App& app, std::string& raw, const char* text) {
 
 std::size_t pool_of(const std::string& raw) { return raw.empty() ? 0 : parse_count(raw, "--pool", 0, 1000); }
 
+void add_hosts(CLI::App& app, raw_place& raw) {
+  add_several(
+      app, "--allow-host", raw.hosts, "HOST[:PORT]", where_commands_run,
+      "Lets commands reach this host, through a proxy on this machine, and nothing else. *.HOST allows all names below "
+      "HOST. Without a port, 443 and 80. May be given several times. For jail, docker and kubernetes, with --network "
+      "none.");
+}
+
 void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
   add_one(app, "--provider", raw.provider, "SPEC", where_commands_run, provider_text(has_pyodide).c_str());
   const std::string memory =
@@ -203,6 +212,7 @@ void add_place(CLI::App& app, raw_place& raw, bool has_pyodide) {
                    : ". The last --network counts.") +
       " Not for local and ssh.";
   add_several(app, "--network", raw.network, "NAME", where_commands_run, network.c_str());
+  add_hosts(app, raw);
   add_one(app, "--workspace", raw.workspace, "DIR", where_commands_run,
           "Uses this directory as the workspace instead of a new one, and keeps it. Not for kubernetes and e2b; for "
           "docker only if the daemon is on this machine; for ssh a directory there.");
@@ -222,6 +232,7 @@ place_options place_of(const raw_place& raw, bool has_pyodide) {
   if (!raw.cpus.empty()) place.cpus = parse_cpus(raw.cpus);
   place.workspace = raw.workspace;
   place.network = raw.network;
+  place.hosts = raw.hosts;
   return place;
 }
 
@@ -787,6 +798,7 @@ subcommand describe_serve(raw_serve& raw) {
       "Chooses the network of the sandboxes. jail: none (the default), or host, the network of this machine with "
       "its own services; docker: none (the default), bridge, or the name of a network; kubernetes: none (the "
       "default), or cluster. The last --network counts. Not for local.");
+  add_hosts(app, raw.place);
   add_several(app, "--template", raw.templates, "NAME[=IMAGE]", where_commands_run,
               "Lets clients request the template NAME, besides base and code-interpreter-v1. With docker and "
               "kubernetes, IMAGE is the image of its sandboxes; the pool does not contain these. '*' lets clients "

@@ -35,6 +35,7 @@ struct place_options {
   std::optional<std::uint64_t> memory;
   std::optional<double> cpus;
   std::vector<std::string> network;
+  std::vector<std::string> hosts;  ///< of --allow-host
 };
 
 /// Files that are copied: HOST[:GUEST] of --input, GUEST[:HOST] of --output.

@@ -9,6 +9,10 @@
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/backends/over.hpp>
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/error.hpp>
+#include <cofferdam/network/allow_hosts.hpp>
+#include <cofferdam/network/egress_policy.hpp>
+#include <cofferdam/network/host_rule.hpp>
 
 #include "options.hpp"
 #include "progress.hpp"
@@ -149,11 +153,30 @@ any_provider make_ssh(const place_options& options) {
 
 }  // namespace
 
+any_provider with_hosts(any_provider provider, const place_options& options) {
+  if (options.hosts.empty()) return provider;
+  if (!options.network.empty() && options.network.back() != "none")
+    refuse("--allow-host needs --network none: with another network, commands could reach every host");
+  egress_policy policy;
+  for (const std::string& host : options.hosts) {
+    try {
+      policy.allow(host_rule(host));
+    } catch (const error& failure) {
+      refuse("--allow-host: " + std::string(failure.what()));
+    }
+  }
+  return any_provider(std::move(provider) | policy);
+}
+
 any_provider make_place(const place_options& options, progress* shown, image_pull pull) {
-  if (options.provider == "jail") return make_jail(options);
+  if (options.provider == "jail") return with_hosts(make_jail(options), options);
+  if (options.provider == "docker" || options.provider == "dockerfile")
+    return with_hosts(make_docker(options, shown, pull), options);
+  if (options.provider == "kubernetes") return with_hosts(make_kubernetes(options, pull), options);
+  if (!options.hosts.empty())
+    refuse(options.provider + " does not support --allow-host; use jail, docker or kubernetes" +
+           (options.provider == "pyodide" ? ", or --network HOST" : ""));
   if (options.provider == "local") return make_local(options);
-  if (options.provider == "docker" || options.provider == "dockerfile") return make_docker(options, shown, pull);
-  if (options.provider == "kubernetes") return make_kubernetes(options, pull);
   if (options.provider == "e2b") return make_e2b(options);
   if (options.provider == "ssh") return make_ssh(options);
   refuse("pyodide cannot run commands");

@@ -60,6 +60,7 @@ any_runner_provider guarded(any_runner_provider recipe, const std::vector<std::s
 any_runner_provider make_pyodide(const place_options& options, const std::vector<std::string>& guards) {
   pyodide recipe;
   if (options.cpus) refuse("pyodide does not support --cpus; use jail or docker");
+  if (!options.hosts.empty()) refuse("pyodide does not support --allow-host; use --network HOST");
   if (options.memory) recipe.memory_limit(*options.memory);
   for (const std::string& host : options.network)
     if (host != "none") recipe.allow_network(host);

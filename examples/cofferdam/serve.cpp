@@ -13,6 +13,7 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/kubernetes.hpp>
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
@@ -27,6 +28,7 @@
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
 #include "options.hpp"
+#include "place.hpp"
 #include "report.hpp"
 #include "serving.hpp"
 #include "subcommands.hpp"
@@ -214,6 +216,13 @@ jail jails_of(const serve_options& chosen) {
 template <class Make>
 awaitable<void> serve_images(served_gateway& gateway, const serve_options& chosen, Make make) {
   const std::string& image = chosen.place.image;
+  if (!chosen.place.hosts.empty()) {
+    std::map<std::string, any_provider> walled;
+    for (const template_option& each : chosen.templates)
+      if (!each.image.empty()) walled.insert_or_assign(each.name, with_hosts(make(each.image, chosen), chosen.place));
+    any_provider usual = with_hosts(make(image.empty() ? "debian:stable-slim" : image, chosen), chosen.place);
+    return gateway.serve(std::move(usual), chosen.pool, std::move(walled));
+  }
   std::map<std::string, std::invoke_result_t<Make&, const std::string&, const serve_options&>> more;
   for (const template_option& each : chosen.templates)
     if (!each.image.empty()) more.insert_or_assign(each.name, make(each.image, chosen));
@@ -226,11 +235,13 @@ awaitable<void> serve_place(served_gateway& gateway, const serve_options& chosen
   if (place.provider == "docker") return serve_images(gateway, chosen, containers_of);
   if (place.provider == "kubernetes") return serve_images(gateway, chosen, pods_of);
   if (place.provider == "local") {
+    if (!place.hosts.empty()) refuse("local does not support --allow-host, because it does not isolate");
     if (place.memory || place.cpus || !place.network.empty())
       refuse("local does not support --memory, --cpus and --network, because it does not isolate; use jail or docker");
     return gateway.serve(local().without_warning(), chosen.pool);
   }
   if (place.provider != "jail") refuse("serve does not support --provider " + place.provider);
+  if (!place.hosts.empty()) return gateway.serve(with_hosts(jails_of(chosen), place), chosen.pool);
   return gateway.serve(jails_of(chosen), chosen.pool);
 }
 

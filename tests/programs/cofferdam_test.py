@@ -25,7 +25,7 @@ import time
 import traceback
 import urllib.error
 import urllib.request
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -311,6 +311,37 @@ def on_jail_processors_are_limited(place):
     status, out, err = place.run("--cpus", "0.3", "--", "python3", "-c", code)
     check((status, out) == (0, b"True\n") or (status == 125 and b"control group" in err), status, out, err)
     equal(place.run("--", "python3", "-c", "print(1)")[:2], (0, b"1\n"))
+
+
+def on_jail_commands_reach_the_hosts_that_are_allowed_and_no_others(place):
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"answer " + self.path.encode())
+
+        def log_message(self, *_):
+            pass
+
+    if shutil.which("curl") is None:
+        return
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host = f"127.0.0.1:{server.server_port}"
+        curl = ["curl", "-sS", "--noproxy", ""]
+        equal(place.run("--allow-host", host, "--", *curl, f"http://{host}/x")[:2], (0, b"answer /x"))
+        _, out, _ = place.run("--allow-host", "example.org", "--", *curl, f"http://{host}/x")
+        check(b"Allowed: example.org" in out and b"answer" not in out, out)
+        server.shutdown()
+
+
+def once_allow_host_contradicts_another_network():
+    for words, expected in ((["--allow-host", "*", "--", "true"], b"--allow-host"),
+                            (["--allow-host", "a.example.org", "--network", "host", "--", "true"], b"--network none"),
+                            (["--provider", "local", "--allow-host", "a.example.org", "--", "true"], b"local")):
+        ended = subprocess.run([PROGRAM, "run", *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+        equal((ended.returncode, ended.stdout), (125, b""), words, ended.stderr)
+        check(expected in ended.stderr, words, ended.stderr)
 
 
 def test_run_refuses_what_is_not_allowed(place):
