@@ -34,7 +34,7 @@ std::size_t count(const yaml_node& node) {
 
 void read(std::string_view text) {
   try {
-    const yaml_node root = read_yaml(text, "the file");
+    const yaml_node root = cofferdam::detail::read_yaml(text, "the file");
     require(count(root) <= 2 * text.size() + 2);
     const kubeconfig config = read_kubeconfig(text, "the file");
     for (const kube_user& user : config.users) require(!user.name.empty());

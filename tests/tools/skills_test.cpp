@@ -95,7 +95,7 @@ TEST(Skills, are_offered_by_name_and_description_and_read_with_their_files_when_
 
 TEST(Skills, bad_front_matter_is_an_error) {
   EXPECT_EQ(code_of_skill(front("pdf")), std::error_code());
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(""), std::string("# Use\n"), std::string("---\nname: pdf\n"), std::string("---\nname: pdf\n---\n"),
         std::string("---\ndescription: x\n---\n"), std::string("---\nname: pdf\ndescription:\n---\n"),
         std::string("---\nname: pdf\ndescription: '  '\n---\n"), std::string("---\nname: [pdf]\ndescription: x\n---\n"),

@@ -365,6 +365,7 @@ class pattern_policy {
       case feature_kind::large_power:
         add(10, fact.line(), "Large number: " + std::to_string(fact.number()) + " bits");
         break;
+      case feature_kind::definition:
       case feature_kind::relative_import:
       case feature_kind::reexport:
       case feature_kind::coding: break;

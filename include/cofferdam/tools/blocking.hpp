@@ -157,7 +157,9 @@ template <class Function>
 detail::blocking_handler_for<std::decay_t<Function>> blocking(asio::any_io_executor pool, Function&& function) {
   static_assert(detail::signature_of<std::decay_t<Function>>::is_const,
                 "cofferdam: the function of tools::blocking must not be mutable, because several threads call it");
-  if constexpr (detail::can_be_empty<std::decay_t<Function>>::value) {
+  // A reference to a function refers to a function.
+  constexpr bool is_function = std::is_function_v<std::remove_reference_t<Function>>;
+  if constexpr (detail::can_be_empty<std::decay_t<Function>>::value && !is_function) {
     if (!function) throw error(exec_errc::invalid_argument, "tools::blocking: the function is empty");
   }
   return {std::move(pool), std::forward<Function>(function)};
