@@ -3,11 +3,15 @@
 
 // Tests of the gateway's API inside a sandbox: files and directories, and services on further ports.
 
+#include <cofferdam/backends/jail.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/secrets.hpp>
 
 #include "serve/gateway_support.hpp"
 #include "support/files_by_members.hpp"
+#include "support/jail_tests.hpp"
+#include "support/pause.hpp"
+#include "support/require.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -515,6 +519,50 @@ class slow_service final : public e2b_gateway::port_service {
   };
   std::string* noted_;
 };
+
+TEST(E2bPorts, a_server_in_a_sandbox_is_reached_by_its_port) {
+  COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "sandboxes whose ports the gateway reaches");
+  const cofferdam_test::open_folder base;
+  const jail walls = jail().temporary_base(base.path()).workspace_path("/home/user");
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        co_await client.put(box, "/files?path=serve.py",
+                            "import http.server\n"
+                            "class Echo(http.server.BaseHTTPRequestHandler):\n"
+                            "  def do_POST(self):\n"
+                            "    body = self.rfile.read(int(self.headers['Content-Length']))\n"
+                            "    self.send_response(201); self.send_header('X-Seen', self.headers['X-Own'])\n"
+                            "    self.end_headers(); self.wfile.write(self.path.encode() + b' ' + body)\n"
+                            "http.server.HTTPServer(('127.0.0.1', 8080), Echo).serve_forever()\n");
+        const auto ask = [&](const std::string& body) {
+          http_request request("POST", "/a?b=1");
+          request.field("E2b-Sandbox-Id", box.id).field("E2b-Sandbox-Port", "8080").field("X-Own", "mine");
+          request.content("text/plain", body);
+          return request;
+        };
+        http_response answer = co_await client.http.request(ask("x"));
+        EXPECT_EQ(said(answer), "502 {\"sandboxId\":\"" + box.id +
+                                    "\",\"message\":\"The sandbox is running but port is not open\",\"port\":8080,"
+                                    "\"code\":502}");
+        gateway_stream started = co_await client.run(box, "nohup python3 serve.py >/dev/null 2>&1 & echo started");
+        co_await started.finish();
+        for (int attempt = 0; answer.status() == 502 && attempt < 100; ++attempt) {
+          answer = co_await client.http.request(ask("hello"));
+          if (answer.status() == 502) co_await cofferdam_test::pause_for(std::chrono::milliseconds(50));
+        }
+        EXPECT_EQ(said(answer), "201 /a?b=1 hello");
+        EXPECT_EQ(answer.field("X-Seen"), "mine");
+        const std::string large(std::size_t{3} << 20, 'y');
+        answer = co_await client.http.request(ask(large));
+        EXPECT_EQ(answer.text(), "/a?b=1 " + large);
+        http_request upgrade = ask("");
+        upgrade.field("Connection", "Upgrade").field("Upgrade", "websocket");
+        answer = co_await client.http.request(std::move(upgrade));
+        EXPECT_EQ(answer.status(), 501);
+      },
+      e2b_gateway::options(), any_provider(walls));
+}
 
 TEST(E2bPorts, all_services_are_closed_before_the_environment_although_one_is_slow) {
   std::string noted;

@@ -229,7 +229,8 @@ class options {
   }
 
   /// Adds a service on a further port of every sandbox, such as `e2b_gateway::code_interpreter()` on port 49999. A
-  /// request for a port without a service gets status 501, because the gateway cannot connect to servers in a sandbox.
+  /// request for a port without a service is passed to the server on this port in the sandbox, if the environments have
+  /// a `guest_network`; otherwise it gets status 501. Requests to switch to another protocol are not passed on.
   /// \param number   1 to 65535, but not 49983, which is the port of envd (E2B's daemon in a sandbox).
   /// \param factory  makes the service for each sandbox.
   /// \throws error{exec_errc::invalid_argument} for another port or an empty factory.

@@ -95,7 +95,7 @@ class dispatcher {
     object["code"] = 502;
     return json_reply(502, object);
   }
-  /// The gateway cannot connect to the servers in a sandbox, so it does not know whether the port is open.
+  /// The reply for a provider without `network()`: the gateway does not know whether the port is open.
   static http_reply no_port_reply(const std::string& id, std::uint16_t port) {
     boost::json::object object;
     object["sandboxId"] = id;
@@ -138,15 +138,18 @@ class dispatcher {
       co_await call.reply(not_found_reply(id));
       co_return;
     }
-    if (port != envd_port && !core->options().ports().contains(port)) {
+    const bool is_service = core->options().ports().contains(port);
+    const bool is_of_guest = port != envd_port && !is_service;
+    if (is_of_guest && !sandbox->can_tunnel()) {
       co_await call.reply(no_port_reply(id, port));
       co_return;
     }
     // The services of a secured sandbox (one with an access token) are secured too. E2B's clients send the access token
-    // or the traffic token.
+    // or the traffic token. The ports of the guest's own servers are public, unless the sandbox is private.
     const bool is_secured =
         !may_enter(*sandbox, call) || (sandbox->settings().is_private && !sandbox->settings().token);
-    const bool is_refused = port == envd_port ? !may_enter(*sandbox, call) : is_secured && !may_pass(*sandbox, call);
+    const bool needs_pass = is_service ? is_secured : sandbox->settings().is_private;
+    const bool is_refused = port == envd_port ? !may_enter(*sandbox, call) : needs_pass && !may_pass(*sandbox, call);
     if (sandbox->now() == served_sandbox::state::paused) {
       if (is_refused) {
         co_await call.reply(locked_reply(id));
@@ -167,7 +170,10 @@ class dispatcher {
       }
       bool is_served = false;
       try {
-        is_served = co_await served_sandbox::serve(sandbox, port, call);
+        if (is_of_guest)
+          is_served = co_await served_sandbox::pass_on(sandbox, port, call);
+        else
+          is_served = co_await served_sandbox::serve(sandbox, port, call);
       } catch (const error& failure) {
         if (failure.code() != exec_errc::environment_closed || call.replied()) throw;
       }

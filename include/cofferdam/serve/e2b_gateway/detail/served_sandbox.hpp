@@ -7,6 +7,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/net/sha256.hpp>
@@ -15,6 +16,7 @@
 #include <cofferdam/serve/e2b_gateway/detail/guest_names.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/opened.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/paths.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/port_relay.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_process.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/watch.hpp>
 #include <cofferdam/serve/e2b_gateway/options.hpp>
@@ -296,15 +298,33 @@ class served_sandbox : public std::enable_shared_from_this<served_sandbox> {
       facts.workspace(self->paths_.workspace()).variables(self->settings_.variables);
       service = factory->second(self->environment(), facts);
     }
+    co_await until_ended(self, service->serve(call), call);
+    co_return true;
+  }
+
+  /// Returns true if the gateway can connect to servers in the sandbox.
+  bool can_tunnel() const noexcept { return opened_.environment().can_tunnel(); }
+
+  /// Passes a request to a server in the sandbox.
+  /// \return false if the sandbox does not run.
+  static awaitable<bool> pass_on(std::shared_ptr<served_sandbox> self, std::uint16_t port, http_call& call) {
+    if (self->state_ != state::running) co_return false;
+    guest_network network = self->environment().network();
+    awaitable<void> relayed = port_relay::serve(std::move(network), self->settings_.id, port, call);
+    co_await until_ended(self, std::move(relayed), call);
+    co_return true;
+  }
+
+  /// Awaits the work for a request, until the sandbox has ended.
+  static awaitable<void> until_ended(std::shared_ptr<served_sandbox> self, awaitable<void> work, http_call& call) {
     const counted mine(*self);
     auto served = asio::experimental::make_parallel_group(
-        asio::co_spawn(self->executor_, service->serve(call), cofferdam::detail::deferred),
+        asio::co_spawn(self->executor_, std::move(work), cofferdam::detail::deferred),
         asio::co_spawn(self->executor_, ended(self), cofferdam::detail::deferred));
     const auto result = co_await served.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     if (self->state_ == state::ended && !call.replied())
       throw error(exec_errc::environment_closed, "the sandbox has ended");
     if (const std::exception_ptr& failure = std::get<1>(result)) std::rethrow_exception(failure);
-    co_return true;
   }
 
   /// Closes the services, then the environment, and then everything else of the sandbox. Call it once, and do not
