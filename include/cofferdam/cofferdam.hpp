@@ -88,6 +88,8 @@
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/core/suspendable_environment.hpp>
+#include <cofferdam/core/trace_event.hpp>
+#include <cofferdam/core/trace_file.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/core/with.hpp>
@@ -112,6 +114,7 @@
 #include <cofferdam/llm/llm_review.hpp>
 #include <cofferdam/llm/review_verdict.hpp>
 #include <cofferdam/llm/sub_agent.hpp>
+#include <cofferdam/llm/traced_model.hpp>
 #include <cofferdam/llm/usage_meter.hpp>
 #include <cofferdam/local.hpp>
 #include <cofferdam/make_provider.hpp>

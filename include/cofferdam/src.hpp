@@ -33,6 +33,8 @@
 #include <cofferdam/core/impl/byte_stream.ipp>
 #include <cofferdam/core/impl/process.ipp>
 #include <cofferdam/core/impl/run.ipp>
+#include <cofferdam/core/impl/trace_event.ipp>
+#include <cofferdam/core/impl/trace_file.ipp>
 #include <cofferdam/detail/core/impl/async_event.ipp>
 #include <cofferdam/detail/core/impl/callbacks.ipp>
 #include <cofferdam/detail/core/impl/home_strand.ipp>
@@ -56,6 +58,7 @@
 #include <cofferdam/llm/impl/chat_model.ipp>
 #include <cofferdam/llm/impl/llm_review.ipp>
 #include <cofferdam/llm/impl/sub_agent.ipp>
+#include <cofferdam/llm/impl/traced_model.ipp>
 #include <cofferdam/llm/impl/usage_meter.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
 #include <cofferdam/net/impl/listener.ipp>

@@ -107,6 +107,18 @@ awaitable<void> layers_around_a_provider() {
   });
 }
 
+// ---- a trace --------------------------------------------------------------------------------------------------------
+
+awaitable<void> trace_all_operations(trace_file log) {
+  const auto on_event = [](const trace_event& event) {
+    if (!event.error_type().empty()) std::cout << event.name() << ": " << event.error_type() << "\n";
+  };
+  auto recipe = local() | trace(log) | trace(on_event);
+  co_await with(recipe, [](auto& env) -> awaitable<void> {
+    co_await env.run_command("API_KEY=abc ./tool");  // prints execute_tool run_command: exit_status
+  });
+}
+
 // ---- values of Python ----------------------------------------------------------------------------------------------
 
 awaitable<void> give_a_table() {
@@ -435,6 +447,16 @@ TEST(Guide, limits_the_kept_output_and_counts_all) {
 TEST(Guide, wraps_a_provider_in_layers) {
   COFFERDAM_GUIDE_NEEDS_JAIL();
   EXPECT_EQ(printed(layers_around_a_provider()), "$ exit 3\nexit status 3\n");
+}
+
+TEST(Guide, traces_operations) {
+  const cofferdam_test::temporary_folder folder;
+  const std::filesystem::path path = std::filesystem::path(folder.path()) / "trace.jsonl";
+  EXPECT_EQ(printed(trace_all_operations(trace_file(path))), "execute_tool run_command: exit_status\n");
+  std::ifstream file(path);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) EXPECT_EQ(line.find("abc"), std::string::npos) << line;
+  EXPECT_EQ(lines, 3U);
 }
 
 TEST(Guide, gives_python_a_table) {

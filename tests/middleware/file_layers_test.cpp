@@ -95,7 +95,6 @@ TEST(ReadOnly, does_not_let_files_made_of_commands_through) {
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "close"}));
 }
 
-// Feature: I10
 TEST(Trace, counts_what_reaches_it) {
   const auto log = std::make_shared<journal>();
   const auto counts = std::make_shared<operation_counts>();

@@ -11,14 +11,30 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/layer.hpp>
+#include <cofferdam/core/process.hpp>
+#include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/core/streaming_environment.hpp>
+#include <cofferdam/core/suspendable_environment.hpp>
+#include <cofferdam/core/trace_event.hpp>
+#include <cofferdam/core/trace_file.hpp>
+#include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/event_listener.hpp>
+#include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/middleware/detail/trace_state.hpp>
+#include <cofferdam/middleware/detail/traced_objects.hpp>
 
 #include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
@@ -54,26 +70,71 @@ class operation_counts {
 
 namespace detail {
 
-/// File operations that count each call.
+/// File operations that count each call, and report it if there are settings.
 class traced_files final : public file_system_adaptor<traced_files> {
  public:
-  traced_files(file_system files, std::shared_ptr<operation_counts> counts)
-      : files_(std::move(files)), counts_(std::move(counts)) {}
+  traced_files(file_system files, std::shared_ptr<operation_counts> counts, std::shared_ptr<const trace_state> state)
+      : files_(std::move(files)), counts_(std::move(counts)), state_(std::move(state)) {}
 
   template <class Operation>
   auto call(Operation operation) {
-    counts_->add_file_operation();
+    if (counts_) counts_->add_file_operation();
     return operation(std::as_const(files_));
   }
 
+  awaitable<directory_entry> stat(std::string path) override {
+    return report("stat", path, [path](const file_system& files) { return files.stat(path); });
+  }
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
+    return report("list", path, [path, options](const file_system& files) { return files.list(path, options); });
+  }
+  awaitable<void> make_directory(std::string path) override {
+    return report("make_directory", path, [path](const file_system& files) { return files.make_directory(path); });
+  }
+  awaitable<void> remove(std::string path) override {
+    return report("remove", path, [path](const file_system& files) { return files.remove(path); });
+  }
+  awaitable<void> rename(std::string from, std::string to) override {
+    const auto renames = [from, to](const file_system& files) { return files.rename(from, to); };
+    if (!state_) return call(renames);
+    trace_event event = state_->begin_file("rename", from);
+    event.set("cofferdam.file.destination", state_->shown_path(to));
+    return report(std::move(event), renames);
+  }
+  awaitable<transfer_result> put_files(file_source& source) override {
+    return report("put_files", "", [&source](const file_system& files) { return files.put_files(source); });
+  }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
+    if (counts_) counts_->add_file_operation();
+    if (!state_) return files_.get_files(std::move(requests));
+    return begin_source(state_, state_->begin_tool("get_files"), files_, std::move(requests));
+  }
+  awaitable<directory_watch> watch(std::string path, watch_options options) override {
+    return report("watch", path, [path, options](const file_system& files) { return files.watch(path, options); });
+  }
+
  private:
+  template <class Operation>
+  std::invoke_result_t<Operation&, const file_system&> report(std::string_view name, std::string_view path,
+                                                              Operation operation) {
+    if (!state_) return call(std::move(operation));
+    return report(path.empty() ? state_->begin_tool(name) : state_->begin_file(name, path), std::move(operation));
+  }
+  template <class Operation>
+  std::invoke_result_t<Operation&, const file_system&> report(trace_event event, Operation operation) {
+    if (counts_) counts_->add_file_operation();
+    const auto starts = [files = files_, operation = std::move(operation)]() mutable { return operation(files); };
+    return traced(state_, std::move(event), starts);
+  }
+
   file_system files_;
   std::shared_ptr<operation_counts> counts_;
+  std::shared_ptr<const trace_state> state_;
 };
 
 }  // namespace detail
 
-/// The environment type that `provider | trace(counts)` opens.
+/// The environment type that `provider | trace(...)` opens.
 template <code_exec_environment Inner>
 class trace_layer : public layer<trace_layer<Inner>, Inner> {
  public:
@@ -84,19 +145,45 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   /// Wraps an open environment, which the layer then owns, and counts its operations in `counts`.
   trace_layer(Inner inner, std::shared_ptr<operation_counts> counts)
       : layer<trace_layer<Inner>, Inner>(std::move(inner)), counts_(std::move(counts)) {}
+  /// Wraps an open environment, which the layer then owns, and reports its operations. `trace` calls this constructor.
+  trace_layer(Inner inner, std::shared_ptr<detail::trace_state> state)
+      : layer<trace_layer<Inner>, Inner>(std::move(inner)), state_(std::move(state)) {}
 
-  std::optional<command_result> admit(command&) {
-    counts().add_command();
-    return std::nullopt;
+  awaitable<command_result> run_command(command c) {
+    check();
+    if (counts_) counts_->add_command();
+    if (!state_) return this->inner().run_command(std::move(c));
+    trace_event event = state_->begin_command("run_command", c);
+    return report(std::move(event),
+                  [this, c = std::move(c)]() mutable { return this->inner().run_command(std::move(c)); });
   }
-
+  awaitable<process> start(command c)
+    requires streaming_environment<Inner>
+  {
+    check();
+    if (counts_) counts_->add_command();
+    if (!state_) return this->inner().start(std::move(c));
+    trace_event event = state_->begin_command("start", c);
+    return begin_process(state_, std::move(event), this->inner(), std::move(c));
+  }
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
-    counts().add_read();
-    return this->inner().read_file(std::move(path), max_bytes);
+    check();
+    if (counts_) counts_->add_read();
+    if (!state_) return this->inner().read_file(std::move(path), max_bytes);
+    trace_event event = state_->begin_file("read_file", path);
+    return report(std::move(event), [this, path = std::move(path), max_bytes]() mutable {
+      return this->inner().read_file(std::move(path), max_bytes);
+    });
   }
   awaitable<void> write_file(std::string path, bytes_view content) {
-    counts().add_write();
-    return this->inner().write_file(std::move(path), content);
+    check();
+    if (counts_) counts_->add_write();
+    if (!state_) return this->inner().write_file(std::move(path), content);
+    trace_event event = state_->begin_file("write_file", path);
+    event.set("file.size", detail::count_of(content.size()));
+    return report(std::move(event), [this, path = std::move(path), content]() mutable {
+      return this->inner().write_file(std::move(path), content);
+    });
   }
   /// Writes a file from temporary bytes. The awaitable owns the bytes, so it can be stored and awaited later.
   template <std::same_as<bytes> Bytes>
@@ -107,40 +194,208 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
   file_system files()
     requires file_environment<Inner>
   {
-    counts();  // throws if there is no environment
-    return file_system(std::make_shared<detail::traced_files>(this->inner().files(), counts_));
+    check();
+    return file_system(std::make_shared<detail::traced_files>(this->inner().files(), counts_, state_));
+  }
+
+  awaitable<void> pause()
+    requires pausable_environment<Inner>
+  {
+    return report("pause", [this] { return this->inner().pause(); });
+  }
+  awaitable<void> resume()
+    requires pausable_environment<Inner>
+  {
+    return report("resume", [this] { return this->inner().resume(); });
+  }
+  awaitable<std::string> snapshot()
+    requires snapshot_environment<Inner>
+  {
+    return report("snapshot", [this] { return this->inner().snapshot(); });
+  }
+  /// Ends the processes that a command has left running, as `layer::end_background` describes.
+  /// \param number  `background_command::number()`.
+  awaitable<void> end_background(std::uint32_t number)
+    requires requires(Inner& inner) { inner.end_background(number); }
+  {
+    return report("end_background", [this, number] { return this->inner().end_background(number); });
+  }
+
+  awaitable<void> close() {
+    if (state_ && !state_->is_first_close()) return this->inner().close();
+    return report("close", [this] { return this->inner().close(); });
   }
 
  private:
-  operation_counts& counts() const {
-    if (!counts_)
+  void check() const {
+    if (!counts_ && !state_)
       throw error(exec_errc::environment_closed,
                   "trace: not open (default-constructed or moved from); call open() on the provider first");
-    return *counts_;
+  }
+
+  template <class Make>
+  std::invoke_result_t<Make&> report(std::string_view operation, Make make) {
+    if (!state_) return make();
+    return report(state_->begin(operation), std::move(make));
+  }
+  template <class Make>
+  std::invoke_result_t<Make&> report(trace_event event, Make make) {
+    return detail::traced(state_, std::move(event), std::move(make));
+  }
+
+  static awaitable<process> begin_process(std::shared_ptr<const detail::trace_state> state, trace_event event,
+                                          Inner& inner, command c) {
+    detail::pending_event pending(std::move(state), std::move(event));
+    try {
+      process started = co_await inner.start(std::move(c));
+      co_return process(std::make_unique<detail::traced_process>(std::move(started), std::move(pending)));
+    } catch (...) {
+      pending.fail(std::current_exception());
+      throw;
+    }
   }
 
   std::shared_ptr<operation_counts> counts_;
+  std::shared_ptr<detail::trace_state> state_;
 };
 
-/// Counts the operations of all environments that a provider opens: `provider | trace(counts)`. A layer to the right
-/// receives a command first. If that layer refuses the command, the command is not counted.
-/// \par Cost  1 atomic addition for each operation; 1 allocation for each call of `files()`.
+/// Reports or counts the operations of all environments that a provider opens:
+///
+///     auto reported = sandbox() | trace("trace.jsonl");                              // one line of JSON an operation
+///     auto handled = sandbox() | trace([](const trace_event& e) { log(e.json()); });  // calls a function
+///     auto counted = sandbox() | trace(counts);                                       // only counts
+///
+/// A layer to the right receives a command first. If that layer refuses the command, it is not reported. The refusal of
+/// a layer to the left is. Put `trace` to the left of `lazy` to report when environments are really opened.
+///
+/// There is one event for each operation, at its end: opening and closing, `run_command`, `start`, `read_file`,
+/// `write_file`, the operations of `files()`, `pause`, `resume`, `snapshot` and `end_background`. The event of `start`
+/// comes when `wait` of the process has returned or thrown, or when the process is destroyed; that of `get_files` when
+/// all files were read, or the source is destroyed; that of `watch` when the watch has begun. Operations that are
+/// destroyed before their end, and processes that nobody has waited for, have the `error.type` `cancelled`. Connections
+/// of `network()` are not reported.
+///
+/// Attributes with names of OpenTelemetry's semantic conventions, all in development there:
+/// * `gen_ai.operation.name` (`execute_tool`) and `gen_ai.tool.name` (the operation), for commands and files.
+/// * `process.command_line`, `process.executable.name` (for `argv`), `process.exit.code`.
+/// * `file.path`, and `file.size` in bytes: of `read_file`, `write_file` and `stat`.
+/// * `error.type`: the name of an `exec_errc`, such as `not_found`; that of an `error_kind`, such as `timeout`;
+///   `exit_status` for an exit status other than 0; `signal`; `_OTHER`. Absent after a success.
+/// * `container.id`, if the environment on the left has a member `container_id()`.
+///
+/// Our own attributes:
+/// * `cofferdam.environment.id`: 16 random hexadecimal digits for each environment, also in the event of its opening.
+/// * `cofferdam.signal`: the name of the signal that ended the command.
+/// * `cofferdam.stdout.bytes`, `cofferdam.stderr.bytes`: the whole output of a command.
+/// * `cofferdam.file.destination` of a rename; `cofferdam.file.count`: the entries of a list, the files of a transfer;
+///   `cofferdam.file.failed`; `cofferdam.transfer.bytes`.
+/// * `cofferdam.snapshot`: the name of the snapshot.
+///
+/// Input, output, variables and contents of files are never in an event. Of a command, only the first line is, at most
+/// 200 characters of it, without the values of the command's own variables, and without what looks like a secret: the
+/// value of a name such as `API_KEY` or `--password`, the user of a URL, a bearer token, a key of a well-known service.
+/// This cannot find every secret: add yours by `hide`, or leave out the text of commands by `command_characters(0)`.
+///
+/// The function cannot fail an operation: its exceptions are dropped, the first one with a warning. It must be callable
+/// until the last environment, process and operation is destroyed. `trace_file` describes the file.
+/// \par Threads  the function is called on the executor of the operation. If environments are used on several threads,
+///               it must allow concurrent calls.
+/// \par Cost     counting: 1 atomic addition for each operation. Reporting: 1 coroutine frame and about 10 allocations
+///               for each operation. In both cases 1 allocation for each call of `files()`.
 class trace : public pipeable {
  public:
-  /// Makes the recipe, the object on the right of `provider | trace(counts)`.
+  /// Makes a recipe that counts.
   /// \param counts  the counters, which all environments share.
   /// \throws error{exec_errc::invalid_argument} if `counts` is null.
   explicit trace(std::shared_ptr<operation_counts> counts) : counts_(std::move(counts)) {
     if (!counts_) throw error(exec_errc::invalid_argument, "trace: the pointer to the counts is null");
   }
+  /// Makes a recipe that calls a function with the event of each operation. A `trace_file` is such a function.
+  /// \throws error{exec_errc::invalid_argument} if the function is an empty `std::function` or a null pointer.
+  template <class Function>
+    requires(!std::derived_from<std::remove_cvref_t<Function>, pipeable> &&
+             std::invocable<std::decay_t<Function>&, const trace_event&> &&
+             std::constructible_from<std::function<void(const trace_event&)>, Function>)
+  explicit trace(Function&& on_event) {
+    detail::require_safe_callable<Function>();
+    auto settings = std::make_shared<detail::trace_settings>();
+    settings->listener = std::make_shared<const detail::event_listener>(std::forward<Function>(on_event));
+    if (!*settings->listener) throw error(exec_errc::invalid_argument, "trace: the function is empty");
+    settings_ = std::move(settings);
+  }
+  /// Makes a recipe that appends the event of each operation to a file, as `trace(trace_file(path))` does.
+  explicit trace(std::filesystem::path path) : trace(trace_file(std::move(path))) {}
+
+  /// Hides a secret wherever it occurs in command lines and paths, besides those that are found without help.
+  /// \param secret  at least 4 bytes; a shorter secret is ignored.
+  trace& hide(const secret_string& secret) {
+    change([&secret](detail::trace_settings& settings) { settings.hidden.hide(secret); });
+    return *this;
+  }
+  /// Sets the maximum length of command lines in events.
+  /// \param max_characters  0 leaves out command lines. Default: 200.
+  trace& command_characters(std::size_t max_characters) {
+    change([max_characters](detail::trace_settings& settings) { settings.command_characters = max_characters; });
+    return *this;
+  }
 
   template <code_exec_environment Inner>
   trace_layer<Inner> attach(Inner inner) const {
-    return trace_layer<Inner>(std::move(inner), counts_);
+    if (!settings_) return trace_layer<Inner>(std::move(inner), counts_);
+    return wrapped(std::move(inner), new_state(settings_));
+  }
+  /// Opens an environment of the provider, and reports the opening. `provider | trace(...)` calls this.
+  template <code_exec_provider Provider>
+  awaitable<trace_layer<detail::opened_by<Provider>>> open_with(Provider provider) const {
+    return open(std::move(provider), counts_, settings_);
   }
 
  private:
+  static std::shared_ptr<detail::trace_state> new_state(std::shared_ptr<const detail::trace_settings> settings) {
+    return std::make_shared<detail::trace_state>(std::move(settings), detail::random_digits());
+  }
+
+  template <class Inner>
+  static trace_layer<Inner> wrapped(Inner inner, std::shared_ptr<detail::trace_state> state) {
+    if constexpr (requires { state->container(std::string(inner.container_id())); })
+      state->container(std::string(inner.container_id()));
+    return trace_layer<Inner>(std::move(inner), std::move(state));
+  }
+
+  template <class Provider>
+  static awaitable<trace_layer<detail::opened_by<Provider>>> open(
+      Provider provider, std::shared_ptr<operation_counts> counts,
+      std::shared_ptr<const detail::trace_settings> settings) {
+    using inner = detail::opened_by<Provider>;
+    if (!settings) {
+      environment_of<Provider> opened = co_await provider.open();
+      co_return trace_layer<inner>(inner(std::move(opened)), std::move(counts));
+    }
+    const std::shared_ptr<detail::trace_state> state = new_state(std::move(settings));
+    detail::pending_event pending(state, state->begin("open"));
+    try {
+      environment_of<Provider> opened = co_await provider.open();
+      trace_layer<inner> layered = wrapped(inner(std::move(opened)), state);
+      state->add_container(pending.event());
+      pending.end();
+      co_return layered;
+    } catch (...) {
+      pending.fail(std::current_exception());
+      throw;
+    }
+  }
+
+  // Replaces the settings by a copy before a change, because other objects may share them.
+  template <class Change>
+  void change(Change apply) {
+    if (!settings_) return;  // counts have no texts
+    auto changed = std::make_shared<detail::trace_settings>(*settings_);
+    apply(*changed);
+    settings_ = std::move(changed);
+  }
+
   std::shared_ptr<operation_counts> counts_;
+  std::shared_ptr<const detail::trace_settings> settings_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI
