@@ -188,6 +188,7 @@
 #include <cofferdam/tools/skills.hpp>
 #include <cofferdam/tools/tool.hpp>
 #include <cofferdam/tools/view_image.hpp>
+#include <cofferdam/tools/view_media.hpp>
 #include <cofferdam/tools/write_file.hpp>
 #include <cofferdam/version.hpp>
 #include <cofferdam/warden/image.hpp>

@@ -74,6 +74,7 @@
 #include <cofferdam/serve/impl/mcp_client.ipp>
 #include <cofferdam/serve/impl/mcp_server.ipp>
 #include <cofferdam/serve/mcp/impl/call.ipp>
+#include <cofferdam/serve/mcp/impl/remote.ipp>
 #include <cofferdam/serve/mcp/impl/servers.ipp>
 #include <cofferdam/serve/mcp/impl/toolbox.ipp>
 #include <cofferdam/tools/impl/ask_user.ipp>

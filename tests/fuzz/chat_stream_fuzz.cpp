@@ -7,6 +7,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/detail/tools/image_header.hpp>
+#include <cofferdam/detail/tools/media_header.hpp>
 #include <cofferdam/llm/chat_history.hpp>
 #include <cofferdam/llm/detail/completion_error.hpp>
 #include <cofferdam/llm/detail/completion_reply.hpp>
@@ -80,6 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (detail::is_field_text(text)) fields.append("Retry-After", std::string(text));
   if (const auto wait = detail::asked_wait(fields, 0)) require(wait->count() > 0);
   static_cast<void>(tools::detail::read_image_header(as_bytes(text)));
+  const std::optional<tools::detail::media_header> media = tools::detail::read_media_header(as_bytes(text));
+  require(!media || media->format != nullptr);
   try {
     const std::optional<boost::json::value> saved = detail::read_json(text);
     if (saved) static_cast<void>(history_from_json(*saved));

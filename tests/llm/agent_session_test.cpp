@@ -7,9 +7,11 @@
 #include <cofferdam/tools/argument.hpp>
 #include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/function.hpp>
+#include <cofferdam/tools/view_media.hpp>
 
 #include "llm/scripted_model.hpp"
 #include "support/error_of.hpp"
+#include "support/media_files.hpp"
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -25,6 +27,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -357,6 +360,68 @@ TEST(Session, images_go_to_the_model) {
   EXPECT_EQ(answer.parts()[1].content().size(), 24U);
 }
 
+// Feature: G6
+TEST(Session, audio_and_video_go_to_the_model_and_stay_in_a_saved_conversation) {
+  scripted_model model;
+  memory_environment env;
+  env.all().files["a"] = to_bytes(cofferdam_test::wav_file());
+  env.all().files["v"] = to_bytes(cofferdam_test::mp4_file());
+  model.calls({{"view_media", R"({"path":"a"})"}, {"view_media", R"({"path":"v"})"}}).call("finish", done);
+  agent who(model);
+  who.tool([](any_environment& inside) { return tools::view_media(inside); });
+  std::string saved;
+  run([&]() -> awaitable<void> {
+    agent_session session(who, env);
+    agent_result result = co_await session.run("listen");
+    EXPECT_TRUE(result.finished());
+    saved = boost::json::serialize(session.save());
+  });
+  model.call("finish", done);
+  run([&]() -> awaitable<void> {
+    agent_session session(who, env);
+    session.resume(boost::json::parse(saved));
+    EXPECT_EQ(boost::json::serialize(session.save()), saved);
+    agent_result result = co_await session.run("again");
+    EXPECT_TRUE(result.finished());
+  });
+  for (const std::size_t request : {1U, 2U}) {
+    const std::vector<chat_message>& messages = model.asked()[request].messages();
+    ASSERT_GT(messages.size(), 4U);
+    ASSERT_EQ(messages[3].parts().size(), 2U) << messages[3].text();
+    ASSERT_EQ(messages[4].parts().size(), 2U) << messages[4].text();
+    const chat_part& audio = messages[3].parts()[1];
+    const chat_part& video = messages[4].parts()[1];
+    EXPECT_TRUE(audio.is_audio() && !audio.is_image() && !audio.is_text());
+    EXPECT_EQ(audio.mime_type(), "audio/wav");
+    EXPECT_EQ(as_text(audio.content()), cofferdam_test::wav_file());
+    EXPECT_TRUE(video.is_video());
+    EXPECT_EQ(video.mime_type(), "video/mp4");
+    EXPECT_EQ(as_text(video.content()), cofferdam_test::mp4_file());
+  }
+}
+
+TEST(Session, audio_and_video_of_one_turn_have_a_limit_but_the_first_file_has_none) {
+  for (const std::size_t megabytes : {5U, 15U}) {
+    scripted_model model;
+    memory_environment env;
+    env.all().files["a"] = to_bytes(cofferdam_test::wav_file(std::string(megabytes << 20U, 'x')));
+    model.calls(std::vector<std::pair<std::string, std::string>>(4, {"view_media", R"({"path":"a"})"}));
+    model.call("finish", done);
+    agent who(model);
+    who.tool([](any_environment& inside) { return tools::view_media(inside).max_bytes(std::size_t{20} << 20U); });
+    run([&]() -> awaitable<void> {
+      agent_session session(who, env);
+      agent_result result = co_await session.run("listen");
+      EXPECT_TRUE(result.finished());
+    });
+    std::size_t heard = 0;
+    for (const chat_message& each : model.asked()[1].messages())
+      for (const chat_part& part : each.parts()) heard += part.is_audio() ? 1 : 0;
+    EXPECT_EQ(heard, megabytes == 5 ? 2U : 1U);
+    EXPECT_NE(model.told(1).find("[audio left out: the limit is 14680064 bytes"), std::string::npos) << model.told(1);
+  }
+}
+
 TEST(Session, a_model_that_wants_to_see_everything_sees_eight_images_a_turn) {
   scripted_model model;
   memory_environment env;
@@ -593,7 +658,8 @@ TEST(Session, what_is_no_saved_session_is_refused) {
   agent_session session(agent(model), env);
   for (const char* text : {"null", "{}", R"({"version":2,"history":[]})", R"({"version":1,"history":{}})",
                            R"({"version":1,"history":[{"role":"root"}]})", R"({"version":1,"history":[],"head":5})",
-                           R"({"version":1,"history":[{"role":"user","parts":[{"base64":"!"}]}]})"})
+                           R"({"version":1,"history":[{"role":"user","parts":[{"base64":"!"}]}]})",
+                           R"({"version":1,"history":[{"role":"user","parts":[{"base64":"","kind":"smell"}]}]})"})
     EXPECT_EQ(cofferdam_test::code_of([&] { session.resume(boost::json::parse(text)); }), exec_errc::invalid_argument)
         << text;
 }

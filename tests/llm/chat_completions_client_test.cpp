@@ -141,6 +141,42 @@ TEST(ChatCompletionsClient, sends_a_conversation_as_services_want_it) {
   EXPECT_EQ(body.if_contains("stream"), nullptr);
 }
 
+// Feature: G6
+TEST(ChatCompletionsClient, sends_audio_and_video_as_services_document_it) {
+  scripted_model_server server;
+  server.say("ok");
+  chat_request what;
+  what.add(chat_message::user("listen")
+               .add(chat_part::audio(to_bytes("RIFF"), "audio/wav"))
+               .add(chat_part::audio(to_bytes("ID3"), "audio/mpeg"))
+               .add(chat_part::video(to_bytes("ftyp"), "video/mp4")));
+  what.add(chat_message::assistant("")
+               .call(chat_tool_call("1", "view_media", "{}"))
+               .call(chat_tool_call("2", "both", "{}")));
+  what.add(chat_message::tool("1", "heard").add(chat_part::audio(to_bytes("fLaC"), "audio/x-flac; rate=8000")));
+  what.add(chat_message::tool("2", "")
+               .add(chat_part::video(to_bytes("webm"), "video/webm"))
+               .add(chat_part::image(to_bytes("GIF"), "image/gif")));
+  const outcome result = ask(server, false, what);
+  ASSERT_TRUE(result.reply) << result.sentence();
+  EXPECT_EQ(boost::json::serialize(server.requests.at(0).at("messages")),
+            R"-([{"role":"user","content":[{"type":"text","text":"listen"},)-"
+            R"-({"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}},)-"
+            R"-({"type":"input_audio","input_audio":{"data":"SUQz","format":"mp3"}},)-"
+            R"-({"type":"video_url","video_url":{"url":"data:video/mp4;base64,ZnR5cA=="}}]},)-"
+            R"-({"role":"assistant","content":null,"tool_calls":[)-"
+            R"-({"id":"1","type":"function","function":{"name":"view_media","arguments":"{}"}},)-"
+            R"-({"id":"2","type":"function","function":{"name":"both","arguments":"{}"}}]},)-"
+            R"-({"role":"tool","content":"heard\n(The audio follows in the next user message.)","tool_call_id":"1"},)-"
+            R"-({"role":"tool","content":"(The image and video follows in the next user message.)",)-"
+            R"-("tool_call_id":"2"},)-"
+            R"-({"role":"user","content":[{"type":"text","text":"Here is the audio for tool call 1:"},)-"
+            R"-({"type":"input_audio","input_audio":{"data":"ZkxhQw==","format":"flac"}},)-"
+            R"-({"type":"text","text":"Here is the image and video for tool call 2:"},)-"
+            R"-({"type":"video_url","video_url":{"url":"data:video/webm;base64,d2VibQ=="}},)-"
+            R"-({"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lG"}}]}])-");
+}
+
 // Feature: I5
 TEST(ChatCompletionsClient, the_reasoning_of_earlier_answers_goes_back_only_if_that_was_set) {
   for (const bool sends : {false, true}) {

@@ -54,6 +54,22 @@ TEST(Conversation, a_summary_repeats_a_later_task_which_no_later_turn_can_drop) 
   EXPECT_EQ(talk.messages().size(), 6U);
 }
 
+TEST(Conversation, old_images_audio_and_video_make_room_for_new_ones) {
+  conversation talk = one_turn();
+  talk.add(chat_message::user("").add(chat_part::audio(to_bytes("aaa"), "audio/wav")));
+  talk.add(chat_message::user("").add(chat_part::video(to_bytes("vv"), "video/mp4")));
+  talk.add(chat_message::user("").add(chat_part::image(to_bytes("i"), "image/png")));
+  talk.add_reply(chat_message::assistant("newest"));
+  talk.add(chat_message::user("").add(chat_part::audio(to_bytes("new"), "audio/wav")));
+  EXPECT_EQ(talk.file_bytes(), 9U);
+  EXPECT_TRUE(talk.remove_files());
+  EXPECT_EQ(talk.file_bytes(), 3U);
+  EXPECT_EQ(texts(talk)[4], "\n[audio removed to save space]");
+  EXPECT_EQ(texts(talk)[5], "\n[video removed to save space]");
+  EXPECT_EQ(texts(talk)[6], "\n[image removed to save space]");
+  EXPECT_FALSE(talk.remove_files()) << "the newest turn keeps its files";
+}
+
 TEST(Conversation, arguments_that_are_no_json_object_are_kept_inside_one) {
   conversation talk;
   chat_message reply = chat_message::assistant("");

@@ -105,7 +105,8 @@ class agent_session {
   /// known.
   const chat_usage& usage() const noexcept;
 
-  /// Returns the conversation, including its images, as JSON for `resume`. Files of the environment are not included.
+  /// Returns the conversation, including its images, audio and video, as JSON for `resume`. Files of the
+  /// environment are not included.
   boost::json::object save() const;
   /// Restores a conversation that `save` has returned. Call this before the first run.
   /// \throws error{exec_errc::invalid_argument} if the JSON does not come from `save`.

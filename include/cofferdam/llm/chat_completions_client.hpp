@@ -21,9 +21,10 @@ class completions_core;
 /// `chat_model`.
 ///
 /// If the request has an `on_delta`, the client requests a streamed answer; a server that cannot stream may send a
-/// whole answer. The service gets a valid conversation in any case. Images of tool messages are moved to a user
-/// message, because services accept images only in user messages. A tool call without a result gets a result that
-/// states this, and results without a call are left out.
+/// whole answer. The service gets a valid conversation in any case. Images, audio and video of tool messages are
+/// moved to a user message, because services accept them only there. Audio is sent as `input_audio`, and video as
+/// `video_url` with a data URL, which OpenRouter and other services document, but OpenAI does not. A tool call
+/// without a result gets a result that states this, and results without a call are left out.
 ///
 /// After a temporary failure (status 408, 409, 429 or 5xx, or a lost connection) the request is repeated, after the
 /// pause that the service requests. It is not repeated after the request's `on_delta` has received a piece.
@@ -35,7 +36,7 @@ class completions_core;
 /// \par Lifetime      copies share the connections. A request that is under way keeps all that it needs alive.
 /// \par Threads       the client is used on the executor that the constructor got. If several threads run this
 ///                    executor, it must be a strand. Many requests may be under way at the same time.
-/// \par Source        OpenAI's API reference, "Chat Completions".
+/// \par Source        OpenAI's API reference, "Chat Completions"; OpenRouter's documentation, "Video Inputs".
 class chat_completions_client {
  public:
   /// Makes a client. The class describes the executor and the errors.

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
@@ -44,9 +45,19 @@ inline error broken_history(const std::string& why) {
   return error(exec_errc::invalid_argument, "not a valid saved conversation: " + why);
 }
 
+/// Makes a part of a message from the bytes of a file, and the facts that were saved with it.
+inline chat_part saved_file(bytes content, const boost::json::object& facts) {
+  std::string mime_type(text_at(facts, "mime_type"));
+  const std::string_view kind = text_at(facts, "kind");
+  if (kind == "audio") return chat_part::audio(std::move(content), std::move(mime_type));
+  if (kind == "video") return chat_part::video(std::move(content), std::move(mime_type));
+  if (!kind.empty()) throw broken_history("the kind of a file is unknown");
+  return chat_part::image(std::move(content), std::move(mime_type));
+}
+
 }  // namespace detail
 
-/// Converts a conversation, including its images, to JSON: an array with one object for each message,
+/// Converts a conversation, including its images, audio and video, to JSON: an array with one object for each message,
 /// `{"role": ..., "parts": [...]}`. Invalid UTF-8 is repaired.
 inline boost::json::array history_to_json(const std::vector<chat_message>& messages) {
   boost::json::array history;
@@ -56,7 +67,8 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
     boost::json::array parts;
     for (const chat_part& part : each.parts()) {
       boost::json::object part_json;
-      if (part.is_image()) {
+      if (!part.is_text()) {
+        if (!part.is_image()) part_json["kind"] = part.is_audio() ? "audio" : "video";
         part_json["mime_type"] = detail::saved_text(part.mime_type());
         part_json["base64"] = detail::base64_encode(part.content());
       } else {
@@ -109,8 +121,8 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
           continue;
         }
         std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
-        if (!content) throw detail::broken_history("an image is not base64");
-        message.add(chat_part::image(std::move(*content), std::string(detail::text_at(*part, "mime_type"))));
+        if (!content) throw detail::broken_history("a file is not base64");
+        message.add(detail::saved_file(std::move(*content), *part));
       }
     if (const boost::json::array* const calls = detail::array_at(*entry, "tool_calls"))
       for (const boost::json::value& value : *calls) {

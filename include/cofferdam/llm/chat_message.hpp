@@ -21,7 +21,7 @@ enum class chat_role {
   tool,       ///< the result of a tool call of the model
 };
 
-/// A part of a message: a text or an image. Copies share the bytes of the image.
+/// A part of a message: a text, an image, an audio file or a video. Copies share the bytes of the file.
 class chat_part {
  public:
   /// Makes an empty text.
@@ -33,23 +33,49 @@ class chat_part {
   /// \param content    the bytes of the image file, for example of a PNG file.
   /// \param mime_type  the type of the file, such as "image/png".
   static chat_part image(bytes content, std::string mime_type) {
+    return file(content_kind::image, std::move(content), std::move(mime_type));
+  }
+  /// Makes an audio file. The model must support it; otherwise the service refuses the conversation.
+  /// \param content    the bytes of the file.
+  /// \param mime_type  the type of the file: "audio/wav", "audio/mpeg" (MP3), or another one that the service
+  ///                   supports.
+  static chat_part audio(bytes content, std::string mime_type) {
+    return file(content_kind::audio, std::move(content), std::move(mime_type));
+  }
+  /// Makes a video. The service and the model must support it; otherwise the service refuses the conversation.
+  /// \param content    the bytes of the file.
+  /// \param mime_type  the type of the file, such as "video/mp4".
+  static chat_part video(bytes content, std::string mime_type) {
+    return file(content_kind::video, std::move(content), std::move(mime_type));
+  }
+
+  /// Returns true if this part is an image.
+  bool is_image() const noexcept { return kind_ == content_kind::image; }
+  /// Returns true if this part is an audio file.
+  bool is_audio() const noexcept { return kind_ == content_kind::audio; }
+  /// Returns true if this part is a video.
+  bool is_video() const noexcept { return kind_ == content_kind::video; }
+  /// Returns true if this part is a text, not a file.
+  bool is_text() const noexcept { return kind_ == content_kind::text; }
+  /// Returns the text; empty if this is a file.
+  const std::string& text() const noexcept { return text_; }
+  /// Returns the MIME type of the image, the audio file or the video; empty if this is a text.
+  const std::string& mime_type() const noexcept { return mime_type_; }
+  /// Returns the bytes of the file; empty if this is a text. The view is valid as long as a copy of this object exists.
+  bytes_view content() const noexcept { return content_ ? bytes_view(*content_) : bytes_view(); }
+
+ private:
+  enum class content_kind { text, image, audio, video };
+
+  static chat_part file(content_kind kind, bytes content, std::string mime_type) {
     chat_part part;
+    part.kind_ = kind;
     part.mime_type_ = std::move(mime_type);
     part.content_ = std::make_shared<const bytes>(std::move(content));
     return part;
   }
 
-  /// Returns true if this part is an image.
-  bool is_image() const noexcept { return content_ != nullptr; }
-  /// Returns the text; empty if this is an image.
-  const std::string& text() const noexcept { return text_; }
-  /// Returns the MIME type of the image; empty if this is a text.
-  const std::string& mime_type() const noexcept { return mime_type_; }
-  /// Returns the bytes of the image file; empty if this is a text. The view is valid as long as a copy of this object
-  /// exists.
-  bytes_view content() const noexcept { return content_ ? bytes_view(*content_) : bytes_view(); }
-
- private:
+  content_kind kind_ = content_kind::text;
   std::string text_;
   std::string mime_type_;
   std::shared_ptr<const bytes> content_;
@@ -93,8 +119,8 @@ class chat_message {
   static chat_message user(std::string text) { return {chat_role::user, std::move(text)}; }
   /// Makes an answer of the model.
   static chat_message assistant(std::string text) { return {chat_role::assistant, std::move(text)}; }
-  /// Makes a message with the result of a tool call. Images may be added to it: the client moves them to a message in
-  /// which the service accepts images.
+  /// Makes a message with the result of a tool call. Images, audio and video may be added to it: the client moves them
+  /// to a message in which the service accepts them.
   static chat_message tool(std::string call_id, std::string text) {
     chat_message message(chat_role::tool, std::move(text));
     message.call_id_ = std::move(call_id);
@@ -104,9 +130,9 @@ class chat_message {
   /// Returns the author of the message.
   chat_role role() const noexcept { return role_; }
 
-  /// Returns the texts and images of the message, in order.
+  /// Returns the texts and files of the message, in order.
   const std::vector<chat_part>& parts() const noexcept { return parts_; }
-  /// Adds a text or an image at the end.
+  /// Adds a text, an image, an audio file or a video at the end.
   chat_message& add(chat_part part) {
     parts_.push_back(std::move(part));
     return *this;

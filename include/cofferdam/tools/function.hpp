@@ -45,10 +45,11 @@ namespace cofferdam::inline COFFERDAM_ABI::tools {
 /// arguments in one `checked_arguments`.
 ///
 /// The handler returns an `awaitable` of nothing, of a type that Boost.JSON can convert (numbers, texts, `bool`,
-/// vectors, maps, `boost::json::value`), of a `tool_result` or of a `tool_image`. A model gets the value as a text, and
-/// an object also as data. Python code gets the value itself. Tagged objects in it become Python values (see
-/// `tagged_value.hpp`), so pass JSON from elsewhere through `python_json`. From a `tool_result`, Python code gets the
-/// data, if there are any. Otherwise it gets the text, or a dict of "text" and "images" if there are images.
+/// vectors, maps, `boost::json::value`), of a `tool_result`, a `tool_image` or a `tool_media`. A model gets the value
+/// as a text, and an object also as data. Python code gets the value itself. Tagged objects in it become Python values
+/// (see `tagged_value.hpp`), so pass JSON from elsewhere through `python_json`. From a `tool_result`, Python code gets
+/// the data, if there are any. Otherwise it gets the text. If there are images, audio or video, it gets a dict of
+/// "text", "images" and, for audio and video, "media".
 ///
 /// **The arguments are untrusted**: a model or its code has chosen them. Only the rules in the description are checked.
 /// If arguments are wrong, a model gets an answer that names each of them, and Python code gets a TypeError. If the
@@ -139,7 +140,7 @@ class function : public detail::basic_definition<function> {
     static_assert(
         is_result_right,
         "cofferdam: the handler of a tools::function must return an awaitable of void, a type that Boost.JSON "
-        "can convert, tools::tool_result or tools::tool_image");
+        "can convert, tools::tool_result, tools::tool_image or tools::tool_media");
     constexpr bool is_const = detail::signature_of<Handler>::is_const;
     static_assert(
         is_const,

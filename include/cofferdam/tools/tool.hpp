@@ -41,7 +41,46 @@ class tool_image {
   std::string mime_type_;
 };
 
-/// The answer of a tool to a model: a text and a success flag, and optionally images, JSON data and files.
+/// The kinds of files that models can listen to or watch.
+enum class media_kind {
+  audio,  ///< a sound
+  video,  ///< moving pictures, with or without sound
+};
+
+/// An audio or video file in the answer of a tool. Copies of the object share one buffer.
+class tool_media {
+ public:
+  /// Makes an audio file.
+  /// \param content    the file; it is not decoded.
+  /// \param mime_type  such as "audio/wav".
+  static tool_media audio(bytes content, std::string mime_type) {
+    return tool_media(media_kind::audio, std::move(content), std::move(mime_type));
+  }
+  /// Makes a video.
+  /// \param content    the file; it is not decoded.
+  /// \param mime_type  such as "video/mp4".
+  static tool_media video(bytes content, std::string mime_type) {
+    return tool_media(media_kind::video, std::move(content), std::move(mime_type));
+  }
+
+  /// Returns the kind of the file.
+  media_kind kind() const noexcept { return kind_; }
+  /// Returns the file. The reference is valid as long as any copy of this object exists.
+  const bytes& content() const noexcept { return *content_; }
+  /// Returns the type of the file, such as "audio/wav".
+  const std::string& mime_type() const noexcept { return mime_type_; }
+
+ private:
+  tool_media(media_kind kind, bytes content, std::string mime_type)
+      : kind_(kind), content_(std::make_shared<const bytes>(std::move(content))), mime_type_(std::move(mime_type)) {}
+
+  media_kind kind_;
+  std::shared_ptr<const bytes> content_;
+  std::string mime_type_;
+};
+
+/// The answer of a tool to a model: a text and a success flag, and optionally images, audio, video, JSON data and
+/// files.
 class tool_result {
  public:
   /// Makes an empty answer that counts as a failure.
@@ -62,6 +101,15 @@ class tool_result {
   /// Adds an image at the end.
   tool_result& image(tool_image added) {
     images_.push_back(std::move(added));
+    return *this;
+  }
+
+  /// Returns the audio and video files to pass to the model after the images, in this order.
+  const std::vector<tool_media>& media() const& noexcept { return media_; }
+  std::vector<tool_media> media() && { return std::move(media_); }
+  /// Adds an audio or video file at the end. The model must support its format.
+  tool_result& media(tool_media added) {
+    media_.push_back(std::move(added));
     return *this;
   }
 
@@ -86,6 +134,7 @@ class tool_result {
   std::string text_;
   bool success_ = false;
   std::vector<tool_image> images_;
+  std::vector<tool_media> media_;
   boost::json::object data_;
   std::vector<std::string> files_;
 };

@@ -64,7 +64,7 @@ class basic_agent_loop {
 
  private:
   static constexpr std::size_t max_idle_turns = 3;
-  static constexpr std::size_t max_image_bytes = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t max_file_bytes = std::size_t{64} * 1024 * 1024;
 
   awaitable<void> take_turns() {
     bool goes_on = true;
@@ -126,7 +126,7 @@ class basic_agent_loop {
   void add_answers(tool_round& round) {
     std::vector<chat_message> messages = answers_.messages(round.calls());
     for (chat_message& each : messages) state_.history.add(std::move(each));
-    if (state_.history.image_bytes() > max_image_bytes) model_.remove_old_images();
+    if (state_.history.file_bytes() > max_file_bytes) model_.remove_old_files();
   }
 
   bool stops(agent_end why) {

@@ -90,10 +90,11 @@ class basic_compacting_model {
     co_return true;
   }
 
-  /// Replaces images that are older than the newest turn by a short text. Returns false if there were no such images.
-  bool remove_old_images() {
-    const bool removed = state_.history.remove_images();
-    if (removed) tell_shortened("old images were removed");
+  /// Replaces images, audio and video that are older than the newest turn by short texts. Returns false if there were
+  /// no such files.
+  bool remove_old_files() {
+    const bool removed = state_.history.remove_files();
+    if (removed) tell_shortened("old images, audio and video were removed");
     return removed;
   }
 
@@ -134,14 +135,14 @@ class basic_compacting_model {
     co_return reply;
   }
 
-  /// Removes content that the model hardly needs any more: long results of older tool calls, then old images. Returns
-  /// false if there was no such content.
+  /// Removes content that the model hardly needs any more: long results of older tool calls, then old images,
+  /// audio and video. Returns false if there was no such content.
   bool drop_old_content() {
     if (state_.history.cut_tool_answers(3)) {
       tell_shortened("old answers of tools were cut");
       return true;
     }
-    return remove_old_images();
+    return remove_old_files();
   }
 
   /// Removes content that the model has just received: the newest turn, or long results of tool calls. Returns false if

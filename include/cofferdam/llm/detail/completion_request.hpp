@@ -12,6 +12,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -38,13 +39,56 @@ inline boost::json::object text_part_json(std::string_view text) {
   return part;
 }
 
+inline std::string data_url(const chat_part& file) {
+  return "data:" + wire_text(file.mime_type()) + ";base64," + base64_encode(file.content());
+}
+
 inline boost::json::object image_part_json(const chat_part& image) {
   boost::json::object url;
-  url["url"] = "data:" + image.mime_type() + ";base64," + base64_encode(image.content());
+  url["url"] = data_url(image);
   boost::json::object part;
   part["type"] = "image_url";
   part["image_url"] = std::move(url);
   return part;
+}
+
+/// Returns the name of an audio format in requests: "wav" and "mp3" are OpenAI's, and others, such as "flac", those of
+/// other services.
+inline std::string audio_format(std::string_view mime_type) {
+  const std::string_view type = mime_type.substr(0, mime_type.find(';'));
+  for (const std::string_view wav : {"audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"})
+    if (type == wav) return "wav";
+  for (const std::string_view mp3 : {"audio/mpeg", "audio/mp3", "audio/x-mp3"})
+    if (type == mp3) return "mp3";
+  if (type == "audio/mp4") return "m4a";
+  std::string_view name = type.substr(type.find('/') + 1);
+  if (name.starts_with("x-")) name.remove_prefix(2);
+  return wire_text(name);
+}
+
+inline boost::json::object audio_part_json(const chat_part& audio) {
+  boost::json::object input;
+  input["data"] = base64_encode(audio.content());
+  input["format"] = audio_format(audio.mime_type());
+  boost::json::object part;
+  part["type"] = "input_audio";
+  part["input_audio"] = std::move(input);
+  return part;
+}
+
+inline boost::json::object video_part_json(const chat_part& video) {
+  boost::json::object url;
+  url["url"] = data_url(video);
+  boost::json::object part;
+  part["type"] = "video_url";
+  part["video_url"] = std::move(url);
+  return part;
+}
+
+/// \pre !file.is_text()
+inline boost::json::object file_part_json(const chat_part& file) {
+  if (file.is_audio()) return audio_part_json(file);
+  return file.is_video() ? video_part_json(file) : image_part_json(file);
 }
 
 inline boost::json::object wire_message(std::string_view role, std::string_view text) {
@@ -54,14 +98,22 @@ inline boost::json::object wire_message(std::string_view role, std::string_view 
   return json;
 }
 
-inline bool has_images(const chat_message& message) {
-  for (const chat_part& each : message.parts())
-    if (each.is_image()) return true;
-  return false;
+/// Returns the kinds of files in a message, such as "image" or "audio and video"; empty if it has only texts.
+inline std::string kinds_of_files(const chat_message& message) {
+  const std::vector<chat_part>& parts = message.parts();
+  std::string kinds;
+  const auto add = [&](const char* kind, bool (chat_part::*is_kind)() const noexcept) {
+    if (std::none_of(parts.begin(), parts.end(), [&](const chat_part& each) { return (each.*is_kind)(); })) return;
+    kinds += (kinds.empty() ? "" : " and ") + std::string(kind);
+  };
+  add("image", &chat_part::is_image);
+  add("audio", &chat_part::is_audio);
+  add("video", &chat_part::is_video);
+  return kinds;
 }
 
 /// The messages of a request, in the form that services require. Every tool call has exactly one result, before any
-/// other message. Images are only in messages of the user.
+/// other message. Images, audio and video are only in messages of the user.
 class wire_messages {
  public:
   wire_messages(bool sends_reasoning, const std::string& system_role)
@@ -84,11 +136,11 @@ class wire_messages {
 
  private:
   static boost::json::object user(const chat_message& message) {
-    if (!has_images(message)) return wire_message("user", message.text());
+    if (kinds_of_files(message).empty()) return wire_message("user", message.text());
     boost::json::array parts;
     for (const chat_part& each : message.parts()) {
-      if (each.is_image()) {
-        parts.push_back(image_part_json(each));
+      if (!each.is_text()) {
+        parts.push_back(file_part_json(each));
       } else if (!each.text().empty()) {
         parts.push_back(text_part_json(each.text()));
       }
@@ -126,7 +178,7 @@ class wire_messages {
   std::size_t answers(const std::vector<chat_message>& messages, std::size_t at, const chat_message& asked) {
     std::vector<const chat_message*> given;
     for (; at < messages.size() && messages[at].role() == chat_role::tool; ++at) given.push_back(&messages[at]);
-    boost::json::array pictures;
+    boost::json::array files;
     for (const chat_tool_call& call : asked.tool_calls()) {
       const chat_message* answer = nullptr;
       for (const chat_message*& each : given)
@@ -135,15 +187,16 @@ class wire_messages {
           wire_message("tool", answer == nullptr ? "Error: no result (interrupted)." : text_of(*answer));
       json["tool_call_id"] = wire_text(call.id());
       list_.push_back(std::move(json));
-      if (answer == nullptr || !has_images(*answer)) continue;
-      pictures.push_back(text_part_json("Here is the image for tool call " + call.id() + ":"));
+      const std::string kinds = answer == nullptr ? std::string() : kinds_of_files(*answer);
+      if (kinds.empty()) continue;
+      files.push_back(text_part_json("Here is the " + kinds + " for tool call " + call.id() + ":"));
       for (const chat_part& each : answer->parts())
-        if (each.is_image()) pictures.push_back(image_part_json(each));
+        if (!each.is_text()) files.push_back(file_part_json(each));
     }
-    if (!pictures.empty()) {
+    if (!files.empty()) {
       boost::json::object shown;
       shown["role"] = "user";
-      shown["content"] = std::move(pictures);
+      shown["content"] = std::move(files);
       list_.push_back(std::move(shown));
     }
     return at;
@@ -151,8 +204,8 @@ class wire_messages {
 
   static std::string text_of(const chat_message& answer) {
     std::string text = answer.text();
-    if (has_images(answer))
-      text += (text.empty() ? "" : "\n") + std::string("(The image follows in the next user message.)");
+    const std::string kinds = kinds_of_files(answer);
+    if (!kinds.empty()) text += (text.empty() ? "" : "\n") + ("(The " + kinds + " follows in the next user message.)");
     return text;
   }
 

@@ -62,8 +62,9 @@ class conversation {
   /// Shortens long results of tool calls that are older than the newest `spared_turns` turns. Returns false if there
   /// were none.
   bool cut_tool_answers(std::size_t spared_turns) { return cut_answers(messages_, kept_, spared_turns); }
-  /// Replaces images that are older than the newest turn by a short text. Returns false if there were no such images.
-  bool remove_images() { return remove_old_images(messages_, kept_); }
+  /// Replaces images, audio and video that are older than the newest turn by short texts. Returns false if there were
+  /// no such files.
+  bool remove_files() { return remove_old_files(messages_, kept_); }
   /// Removes the newest turn, but never the first turn after the newest task. Returns false if there is no other turn.
   bool drop_turn() { return drop_newest_turn(messages_, task_end_); }
 
@@ -83,8 +84,8 @@ class conversation {
     task_end_ = messages_.size();
   }
 
-  /// Returns the total size of all images in bytes.
-  std::size_t image_bytes() const noexcept {
+  /// Returns the total size of all images, audio and video in bytes.
+  std::size_t file_bytes() const noexcept {
     std::size_t sum = 0;
     for (const chat_message& each : messages_)
       for (const chat_part& part : each.parts()) sum += part.content().size();

@@ -44,7 +44,7 @@ inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, s
     std::vector<chat_part> parts;
     bool mine = false;
     for (const chat_part& each : messages[at].parts()) {
-      if (each.is_image() || each.text().size() <= max_bytes + 100) {
+      if (!each.is_text() || each.text().size() <= max_bytes + 100) {
         parts.push_back(each);
         continue;
       }
@@ -58,16 +58,19 @@ inline bool cut_answers(std::vector<chat_message>& messages, std::size_t kept, s
   return changed;
 }
 
-/// Replaces images that are older than the newest turn by a short text. Returns false if there were no such images.
-inline bool remove_old_images(std::vector<chat_message>& messages, std::size_t kept) {
+/// Replaces images, audio and video that are older than the newest turn by short texts. Returns false if there were no
+/// such files.
+inline bool remove_old_files(std::vector<chat_message>& messages, std::size_t kept) {
   const std::size_t end = start_of_last_turns(messages, kept, 1);
   bool changed = false;
   for (std::size_t at = kept; at < end; ++at) {
     const std::vector<chat_part>& old = messages[at].parts();
-    if (std::none_of(old.begin(), old.end(), [](const chat_part& each) { return each.is_image(); })) continue;
+    if (std::all_of(old.begin(), old.end(), [](const chat_part& each) { return each.is_text(); })) continue;
     std::vector<chat_part> parts;
-    for (const chat_part& each : old)
-      parts.push_back(each.is_image() ? chat_part("\n[image removed to save space]") : each);
+    for (const chat_part& each : old) {
+      const char* const kind = each.is_image() ? "image" : each.is_audio() ? "audio" : "video";
+      parts.push_back(each.is_text() ? each : chat_part("\n[" + std::string(kind) + " removed to save space]"));
+    }
     messages[at] = with_parts(messages[at], std::move(parts));
     changed = true;
   }

@@ -22,11 +22,13 @@ class tool_answers {
   std::vector<chat_message> messages(const std::vector<round_call>& calls) {
     std::vector<chat_message> answers;
     std::size_t images = 0;
+    std::size_t media_bytes = 0;
     for (const round_call& each : calls) {
       std::string text = each.answer ? each.answer->text() : "Error: no result (interrupted).";
       if (each.invalid) text += complaint_about(each);
       chat_message answer = chat_message::tool(each.id, std::move(text));
       if (each.answer) add_images(answer, each.answer->images(), images);
+      if (each.answer) add_media(answer, each.answer->media(), media_bytes);
       answers.push_back(std::move(answer));
     }
     return answers;
@@ -37,6 +39,8 @@ class tool_answers {
 
  private:
   static constexpr std::size_t max_images_a_turn = 8;
+  // The first audio or video file of a turn may be larger: the tool has its own limit.
+  static constexpr std::size_t max_media_bytes_a_turn = std::size_t{14} * 1024 * 1024;
 
   /// Counts an invalid call. Returns a text that is added to the result of the call. The text is empty for the first
   /// two identical calls.
@@ -61,6 +65,22 @@ class tool_answers {
     if (left_out != 0)
       answer.add(
           chat_part("\n[image left out: the limit is " + std::to_string(max_images_a_turn) + " images in a turn]"));
+  }
+
+  /// \param total  the size of the files that were added in this turn so far.
+  static void add_media(chat_message& answer, const std::vector<tools::tool_media>& media, std::size_t& total) {
+    for (const tools::tool_media& each : media) {
+      const bool is_audio = each.kind() == tools::media_kind::audio;
+      if (total != 0 && total + each.content().size() > max_media_bytes_a_turn) {
+        answer.add(chat_part(std::string(is_audio ? "\n[audio" : "\n[video") + " left out: the limit is " +
+                             std::to_string(max_media_bytes_a_turn) +
+                             " bytes of audio and video in a turn; request it again in the next turn]"));
+        continue;
+      }
+      total += each.content().size();
+      answer.add(is_audio ? chat_part::audio(each.content(), each.mime_type())
+                          : chat_part::video(each.content(), each.mime_type()));
+    }
   }
 
   std::map<std::string, std::size_t> mistakes_;

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/tools/tool.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -102,6 +103,12 @@ class remote_answer {
   /// Returns the texts of the answer, one below the other. Links to resources are lines with a name and a URI. Images
   /// and sounds are lines with their type; `content()` has them.
   std::string text() const;
+  /// Converts the answer for a model, so that a tool of an agent can return it: the text, images, audio, video (which
+  /// are embedded resources of a type `video/...`), and data. The server's names of types are not trusted: a file is
+  /// passed on with the type that its content shows. Other files are left out, with a line in the text: those that are
+  /// broken, and those of formats that services do not document. If the server sends audio or video, the model must
+  /// support it.
+  tools::tool_result result() const;
   /// Returns the answer as JSON for programs; no value if the tool gives none.
   std::optional<boost::json::value> structured() const {
     const boost::json::value* const found = cofferdam::detail::member(json_, "structuredContent");
@@ -192,3 +199,7 @@ class remote_prompt {
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp
+
+#if !defined(COFFERDAM_SEPARATE_COMPILATION)
+#include <cofferdam/serve/mcp/impl/remote.ipp>
+#endif

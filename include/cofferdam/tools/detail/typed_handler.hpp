@@ -212,7 +212,7 @@ class awaited_by<awaitable<T>> {
 
 template <class T>
 concept answer_value = std::same_as<T, void> || std::same_as<T, tool_result> || std::same_as<T, tool_image> ||
-                       boost::json::has_value_from<T>::value;
+                       std::same_as<T, tool_media> || boost::json::has_value_from<T>::value;
 
 /// The value that a handler returned: null if it returned nothing, a JSON value, or a whole `tool_result`.
 class handler_value {
@@ -233,6 +233,11 @@ inline handler_value as_handler_value(tool_result answer) { return handler_value
 inline handler_value as_handler_value(tool_image image) {
   tool_result answer(std::string(), true);
   answer.image(std::move(image));
+  return handler_value(std::move(answer));
+}
+inline handler_value as_handler_value(tool_media media) {
+  tool_result answer(std::string(), true);
+  answer.media(std::move(media));
   return handler_value(std::move(answer));
 }
 template <class T>

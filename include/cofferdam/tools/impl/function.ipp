@@ -118,12 +118,16 @@ inline boost::json::value python_value(handler_value result) {
   const tool_result& answer = *result.answer();
   if (!answer.ok()) throw std::runtime_error(answer.text());
   if (!answer.data().empty()) return python_json(answer.data());
-  if (answer.images().empty()) return boost::json::value(answer.text());
+  if (answer.images().empty() && answer.media().empty()) return boost::json::value(answer.text());
   boost::json::array images;
   for (const tool_image& each : answer.images()) images.push_back(python_bytes(each.content()));
   boost::json::object object;
   object["text"] = answer.text();
   object["images"] = std::move(images);
+  if (answer.media().empty()) return object;
+  boost::json::array media;
+  for (const tool_media& each : answer.media()) media.push_back(python_bytes(each.content()));
+  object["media"] = std::move(media);
   return object;
 }
 

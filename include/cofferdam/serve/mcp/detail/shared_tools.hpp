@@ -16,6 +16,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -120,9 +121,18 @@ class shared_tools {
     if (report) listener = [report](output_stream stream, bytes_view piece) { report->feed(stream, piece); };
     const tools::tool_result result = co_await tool.call(std::move(arguments), std::move(listener));
     answer tool_answer;
-    if (!result.text().empty() || result.images().empty()) tool_answer.add(content::text(result.text()));
+    if (!result.text().empty() || (result.images().empty() && result.media().empty()))
+      tool_answer.add(content::text(result.text()));
     for (const tools::tool_image& image : result.images())
       tool_answer.add(content::image(image.content(), image.mime_type()));
+    std::size_t number = 0;
+    for (const tools::tool_media& each : result.media()) {
+      const std::string uri = "sandbox://tools/" + invocation.name() + "/video-" + std::to_string(++number);
+      // MCP has no block for video, so a video is an embedded resource.
+      tool_answer.add(each.kind() == tools::media_kind::audio
+                          ? content::audio(each.content(), each.mime_type())
+                          : content::resource(uri, each.mime_type(), each.content()));
+    }
     if (!result.data().empty()) tool_answer.structured(result.data());
     tool_answer.is_error(!result.ok());
     co_return tool_answer;
