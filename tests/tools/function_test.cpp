@@ -222,6 +222,7 @@ TEST(Function, a_whole_answer_goes_to_a_model_and_its_content_to_code) {
       result.data(std::move(facts));
     }
     if (what == "image") result.image(tools::tool_image(to_bytes("abc"), "image/png"));
+    if (what == "audio") result.media(tools::tool_media::audio(to_bytes("abc"), "audio/wav"));
     co_return result;
   };
   const tools::function callable("f", "", argument("what", tools::text), answer);
@@ -231,6 +232,8 @@ TEST(Function, a_whole_answer_goes_to_a_model_and_its_content_to_code) {
   EXPECT_EQ(value(R"({"what":"text"})"), R"("text")");
   EXPECT_EQ(value(R"({"what":"data"})"), R"({"$python":"dict","items":[["$python",1]]})") << "data are JSON, not tags";
   EXPECT_EQ(value(R"({"what":"image"})"), R"({"text":"text","images":[{"$python":"bytes","base64":"YWJj"}]})");
+  EXPECT_EQ(value(R"({"what":"audio"})"),
+            R"({"text":"text","images":[],"media":[{"$python":"bytes","base64":"YWJj"}]})");
   EXPECT_THROW(call_from_code(callable, R"({"what":"failure"})"), std::runtime_error);
   const tools::function image(
       "g", "", []() -> awaitable<tools::tool_image> { co_return tools::tool_image(to_bytes("abc"), "image/png"); });
