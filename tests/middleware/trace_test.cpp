@@ -527,7 +527,7 @@ TEST(TraceEvent, escapes_what_would_break_a_line_or_mislead) {
 TEST(Trace, refuses_an_empty_function_and_path) {
   const std::function<void(const trace_event&)> empty;
   EXPECT_THROW(trace{empty}, error);
-  EXPECT_THROW(trace(std::filesystem::path()), error);
+  EXPECT_THROW(static_cast<void>(trace(std::filesystem::path{})), error);
 }
 
 }  // namespace trace_tests

@@ -351,7 +351,8 @@ await check('code_interpreter_port_is_closed', async () => {
   const answer = await fetch(process.env.E2B_SANDBOX_URL + '/health', {
     headers: { 'E2b-Sandbox-Id': box.sandboxId, 'E2b-Sandbox-Port': '49999', 'X-Access-Token': box.envdAccessToken },
   })
-  assert.equal(answer.status, 501)
+  // 502: nothing listens there. 501: the gateway cannot connect to ports of sandboxes of this kind.
+  assert.ok([501, 502].includes(answer.status), answer.status)
   assert.equal((await answer.json()).port, 49999)
 })
 await check('kill', async () => {
