@@ -17,9 +17,9 @@ class process_limits {
  public:
   /// Limits memory, in bytes: of all processes of the environment together if this program may make control groups;
   /// otherwise the address space of each process (RLIMIT_AS). At least 16 MiB.
-  process_limits& memory(std::uint64_t bytes) {
-    require(bytes >= minimum_memory && bytes <= maximum_memory, "memory must be from 16 MiB to 2^62 bytes");
-    memory_ = bytes;
+  process_limits& memory(std::uint64_t max_bytes) {
+    require(max_bytes >= minimum_memory && max_bytes <= maximum_memory, "memory must be from 16 MiB to 2^62 bytes");
+    memory_ = max_bytes;
     return *this;
   }
   /// Limits the number of processes and threads of the environment together, those of the warden included: 1, and 1 for
@@ -36,8 +36,8 @@ class process_limits {
     return *this;
   }
   /// Limits the size of each file that a command writes, in bytes.
-  process_limits& file_size(std::uint64_t bytes) {
-    file_size_ = bytes;
+  process_limits& file_size(std::uint64_t max_bytes) {
+    file_size_ = max_bytes;
     return *this;
   }
   /// Limits the number of open files of each process. At least 16.

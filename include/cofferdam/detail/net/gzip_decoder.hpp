@@ -225,7 +225,7 @@ class gzip_decoder {
     if (total_ == max_bytes_)
       throw error(exec_errc::too_large, "gzip: the content is longer than " + std::to_string(max_bytes_) + " bytes");
     const std::size_t in_piece = std::min(history_size - (written_ - flushed_), window_size - written_ % window_size);
-    return static_cast<std::size_t>(std::min<std::uint64_t>({wanted, in_piece, max_bytes_ - total_}));
+    return std::min({wanted, in_piece, max_bytes_ - total_});
   }
   /// Counts bytes that were written to the window.
   void wrote(std::size_t count) noexcept {

@@ -139,7 +139,7 @@ class mp4_tracks {
         is_cut_off = true;
         return;
       }
-      const std::size_t next = at + static_cast<std::size_t>(size);
+      const std::size_t next = at + size;
       if (depth < outer.size() && file.has(at + 4, outer[depth])) {
         read(file, start, next, depth + 1);
       } else if (depth == outer.size() && file.has(at + 4, "hdlr")) {

@@ -332,18 +332,18 @@ class basic_warden_connections<Unused>::socket final : public listening {
   ~socket() override { close(); }
 
   awaitable<byte_stream> accept() override {
-    const std::shared_ptr<listening_socket> socket = socket_;
+    const std::shared_ptr<listening_socket> at = socket_;
     const std::shared_ptr<basic_warden_connections> table = table_;
     const std::shared_ptr<frame_sink> sink = sink_;
-    while (socket->accepted.empty()) {
-      if (socket->lost) throw *socket->lost;
-      if (socket->is_closed) throw warden_connection::failure("accepting", ECANCELED);
-      const wait_result result = co_await socket->changed.wait();
+    while (at->accepted.empty()) {
+      if (at->lost) throw *at->lost;
+      if (at->is_closed) throw warden_connection::failure("accepting", ECANCELED);
+      const wait_result result = co_await at->changed.wait();
       if (result == wait_result::cancelled)
         throw error(exec_errc::cancelled, "listener in the environment: waiting for a connection was cancelled");
     }
-    std::shared_ptr<warden_connection> one = std::move(socket->accepted.front());
-    socket->accepted.pop_front();
+    std::shared_ptr<warden_connection> one = std::move(at->accepted.front());
+    at->accepted.pop_front();
     co_return byte_stream(std::make_unique<stream>(table, sink, std::move(one)));
   }
 
