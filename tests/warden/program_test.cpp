@@ -280,7 +280,7 @@ TEST_F(WardenProgram, too_many_strings_are_refused) {
 }
 
 TEST_P(WardenStream, unknown_types_are_refused) {
-  for (const int type : {0x00, 0x0c, 0x1f, 0x2e, 0x7f, 0x80, 0x85, 0xff})
+  for (const int type : {0x00, 0x0c, 0x1f, 0x2f, 0x37, 0x7f, 0x80, 0x85, 0xff})
     expect_refused(how(), wire_bytes(static_cast<frame>(type), 1), fault::unknown_type, static_cast<frame>(type));
 }
 
@@ -300,7 +300,7 @@ TEST_P(WardenStream, frames_that_are_too_long_are_refused_by_their_header) {
 }
 
 TEST_P(WardenStream, nothing_is_done_before_configure) {
-  for (const int type : {0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x20, 0x7f}) {
+  for (const int type : {0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x20, 0x30, 0x32, 0x7f}) {
     wire_session warden(how(), false);
     const std::string payload = type == 2 ? shell("exit 1").payload() : "";
     warden.stream().send_frame(static_cast<frame>(type), 1, payload);
