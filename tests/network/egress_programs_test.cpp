@@ -197,21 +197,8 @@ TEST_F(EgressPrograms, python_and_node_clients_work) {
   EXPECT_EQ(by_python.status, 0) << by_python.output;
   expect_the_secret_only_for_the_private_host(by_python.output);
   COFFERDAM_NEEDS("node", has_program("node"), "programs of Node.js behind the proxy");
-  // The function fetch uses the proxy's variables since version 24. A program for an older one does it by itself.
-  const bool is_new = run("node -e 'process.exit(process.versions.node.split(`.`)[0] >= 24 ? 0 : 1)'").status == 0;
-  const std::string fetches =
-      "for (const h of [`packages`, `private`]) fetch(`https://${h}.example.org/hello`).then(r => "
-      "r.text()).then(console.log)";
-  const std::string connects =
-      "const proxy = new URL(process.env.HTTPS_PROXY)\n"
-      "for (const h of [`packages.example.org`, `private.example.org`])\n"
-      "  require(`http`).request({host: proxy.hostname, port: proxy.port, method: `CONNECT`, path: h + `:443`})\n"
-      "    .on(`connect`, (answer, socket) => {\n"
-      "      const stream = require(`tls`).connect({socket, servername: h})\n"
-      "      stream.on(`data`, piece => process.stdout.write(piece))\n"
-      "      stream.write(`GET /hello HTTP/1.1\\r\\nHost: ${h}\\r\\nConnection: close\\r\\n\\r\\n`)\n"
-      "    }).end()";
-  const shell_result by_node = run("node -e '" + (is_new ? fetches : connects) + "'");
+  const shell_result by_node = run("node " + cofferdam_test::source_path("tests/network/node_client.mjs") +
+                                   " packages.example.org private.example.org");
   EXPECT_TRUE(by_node.status == 0 && contains(by_node.output, "hello")) << by_node.output;
   expect_the_secret_only_for_the_private_host(by_node.output);
 }
