@@ -9,6 +9,7 @@ import sys
 
 class Connection(socketserver.StreamRequestHandler):
     disable_nagle_algorithm = True
+    rbufsize = 0  # the rest of what arrives with the line must stay in the socket
 
     def handle(self):
         words = self.rfile.readline().split()
@@ -19,7 +20,7 @@ class Connection(socketserver.StreamRequestHandler):
         elif words[0] == b"take":
             left = int(words[1])
             while left > 0:
-                left -= len(self.rfile.read1(1 << 20))
+                left -= len(self.request.recv(1 << 20))
             self.request.sendall(b"k")
         else:
             while data := self.request.recv(1 << 16):
