@@ -105,7 +105,7 @@ TEST(LocalLimits, need_a_warden) {
     });
   };
   EXPECT_EQ(code_of(opens), exec_errc::unsupported);
-  // Where a warden cannot start, limits are no reason to go on without them.
+  // Without a warden there are no limits, so open() fails.
   const auto broken = [] {
     run([]() -> awaitable<void> {
       local recipe = local().without_warning().warden_program("/bin/true").limits(process_limits().open_files(64));

@@ -429,7 +429,7 @@ TEST(Trace, hides_what_looks_like_a_secret) {
   EXPECT_EQ(line_of(argv("login", "--password=a b", "x")), "login '--password=[redacted]' x");
   EXPECT_EQ(line_of(argv("login", "--token", "a b", "x")), "login --token '[redacted]' x");
   EXPECT_EQ(line_of(argv("curl", "-u", "me:a b", "x")), "curl -u 'me:[redacted]' x");
-  // What is not secret stays.
+  // The rest stays.
   for (const char* plain : {"ls -la /tmp", "make -j 4 CC=gcc", "echo 'a = b'", "curl http://h:80/p?q=1", "id -u"})
     EXPECT_EQ(shown(plain), plain);
 }

@@ -271,9 +271,9 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 /// There is one event for each operation, at its end: opening and closing, `run_command`, `start`, `read_file`,
 /// `write_file`, the operations of `files()`, `pause`, `resume`, `snapshot` and `end_background`. The event of `start`
 /// comes when `wait` of the process has returned or thrown, or when the process is destroyed; that of `get_files` when
-/// all files were read, or the source is destroyed; that of `watch` when the watch has begun. Operations that are
-/// destroyed before their end, and processes that nobody has waited for, have the `error.type` `cancelled`. Connections
-/// of `network()` are not reported.
+/// all files were read, or the source is destroyed; that of `watch` when the watch has begun. The `error.type` is
+/// `cancelled` for an operation that is destroyed before its end, and for a process without a `wait`. Connections of
+/// `network()` are not reported.
 ///
 /// Attributes with names of OpenTelemetry's semantic conventions, all in development there:
 /// * `gen_ai.operation.name` (`execute_tool`) and `gen_ai.tool.name` (the operation), for commands and files.

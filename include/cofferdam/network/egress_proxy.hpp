@@ -26,7 +26,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// * For rules with `header`, `methods` or `paths`, TLS ends in the proxy: the program must trust `authority_pem()`.
 ///   Only HTTP/1.1 is offered. The proxy verifies the certificate of the real server.
 ///
-/// What remains possible: a server that sends a secret header back shows it to the program. Inside TLS that passes
+/// Two things remain possible. A server that sends a secret header back shows it to the program. Inside TLS that passes
 /// through unread, a program can reach another host that the same server serves.
 /// \par Threads  use an object and its copies on one strand, or on a context that one thread runs.
 class egress_proxy {

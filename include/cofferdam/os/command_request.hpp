@@ -48,6 +48,13 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
   return std::nullopt;
 }
 
+/// Sets a variable, `NAME=value`, in place of one with the same name.
+inline void set_variable(std::vector<std::string>& variables, std::string variable) {
+  const std::string start = variable.substr(0, variable.find('=') + 1);
+  std::erase_if(variables, [&](const std::string& each) { return each.starts_with(start); });
+  variables.push_back(std::move(variable));
+}
+
 /// Makes the request that starts a command. The caller still has to set the descriptors and the directory in it.
 /// \param c  the command.
 /// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
@@ -56,11 +63,8 @@ inline std::optional<command_result> refuse_invalid(const command& c) {
 inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
   spawn_request request;
   request.variables = std::move(variables);
-  for (const command::variable_setting& setting : c.variables()) {
-    const std::string start = setting.name() + "=";
-    std::erase_if(request.variables, [&](const std::string& variable) { return variable.starts_with(start); });
-    request.variables.push_back(start + setting.value());
-  }
+  for (const command::variable_setting& setting : c.variables())
+    set_variable(request.variables, setting.name() + "=" + setting.value());
   if (c.is_shell()) {
     request.candidates.push_back(shell);
     request.words = {std::filesystem::path(shell).filename().string(), "-c", "--", c.line()};
@@ -72,15 +76,6 @@ inline spawn_request request_for(const command& c, const std::string& shell, std
   request.candidates = program_candidates(c.words().front(), path);
   request.words = c.words();
   return request;
-}
-
-/// Sets variables, each `NAME=value`, in place of those with the same names.
-inline void set_variables(std::vector<std::string>& variables, std::vector<std::string> added) {
-  for (std::string& variable : added) {
-    const std::string start = variable.substr(0, variable.find('=') + 1);
-    std::erase_if(variables, [&](const std::string& each) { return each.starts_with(start); });
-    variables.push_back(std::move(variable));
-  }
 }
 
 /// Returns the name of a command's program for error messages: `the shell`, or the program's name in quotes.

@@ -28,7 +28,7 @@ class warden_settings {
  public:
   /// The time limits and the isolation of commands.
   command_settings commands;
-  /// What this program adds to the isolation that the warden provides. Not used if `commands.isolation` is set.
+  /// The isolation that this program adds to that of the warden. Not used if `commands.isolation` is set.
   isolation_report added_isolation;
   /// The maximum time to wait for the warden's first frame. Default 5 s.
   std::chrono::milliseconds greeting_timeout{std::chrono::seconds(5)};

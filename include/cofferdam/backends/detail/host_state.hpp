@@ -125,7 +125,9 @@ class host_state {
   }
 
   /// Sets variables of all commands that begin from now on.
-  void add_variables(std::vector<std::string> added) { set_variables(variables_, std::move(added)); }
+  void add_variables(const std::vector<std::string>& added) {
+    for (const std::string& each : added) set_variable(variables_, each);
+  }
 
   static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
     self->require_usable();

@@ -145,9 +145,7 @@ class over_state : public warden_place<over_state> {
 
   void set(const std::string& variable) {
     if (variable.empty()) return;
-    const std::string start = variable.substr(0, variable.find('=') + 1);
-    std::erase_if(variables_, [&start](const std::string& each) { return each.starts_with(start); });
-    variables_.push_back(variable);
+    set_variable(variables_, variable);
   }
 
   /// Called if the warden has not answered between two pings.

@@ -53,7 +53,9 @@ class warden_place : public std::enable_shared_from_this<Place> {
   static awaitable<guest_network> network(std::shared_ptr<Place> self) { co_return self->session().network(); }
 
   /// Sets variables of all commands that begin from now on.
-  void add_variables(std::vector<std::string> added) { set_variables(variables_, std::move(added)); }
+  void add_variables(const std::vector<std::string>& added) {
+    for (const std::string& each : added) set_variable(variables_, each);
+  }
 
   static awaitable<command_result> run(std::shared_ptr<Place> self, command c) {
     self->require_open();

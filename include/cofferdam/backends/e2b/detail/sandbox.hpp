@@ -151,8 +151,10 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   /// Sets variables of all commands that begin from now on.
   void add_variables(const std::vector<std::string>& added) {
-    set_variables(variables_, added);
-    set_variables(own_variables_, added);
+    for (const std::string& each : added) {
+      set_variable(variables_, each);
+      set_variable(own_variables_, each);
+    }
   }
 
   /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
@@ -401,7 +403,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     where_.root = facts.root();
     shell_ = facts.shell();
     variables_ = {"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "HOME=" + where_.root};
-    for (const auto& [name, value] : settings_->create.variables) set_variables(variables_, {name + "=" + value});
+    for (const auto& [name, value] : settings_->create.variables) set_variable(variables_, name + "=" + value);
     session_ = envd_session(daemon_, commands(), where_, facts.setsid(), [weak = weak_from_this()] {
       if (const std::shared_ptr<sandbox> self = weak.lock()) self->touch();
     });
