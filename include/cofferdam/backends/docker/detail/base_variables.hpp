@@ -20,11 +20,7 @@ inline std::vector<std::string> base_variables(const container_options& options,
                                                const std::vector<std::string>& of_container, const host_view& host) {
   std::vector<std::string> variables{"PATH=" + std::string(default_path), "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp",
                                      "HOME=" + options.working_directory()};
-  const auto set = [&variables](const std::string& variable) {
-    const std::string start = variable.substr(0, variable.find('=') + 1);
-    std::erase_if(variables, [&](const std::string& each) { return each.starts_with(start); });
-    variables.push_back(variable);
-  };
+  const auto set = [&variables](const std::string& variable) { set_variable(variables, variable); };
   for (const std::string& variable : of_container)
     if (variable.find('=') != std::string::npos) set(variable);
   std::vector<std::string> missing;

@@ -100,11 +100,7 @@ inline std::vector<std::string> command_variables(const pod_options& options,
                                                   const std::vector<std::string>& of_container, const std::string& home,
                                                   const std::string& temporary) {
   std::vector<std::string> variables{"PATH=" + std::string(default_path), "LANG=C.UTF-8"};
-  const auto set = [&variables](const std::string& variable) {
-    const std::string start = variable.substr(0, variable.find('=') + 1);
-    std::erase_if(variables, [&start](const std::string& each) { return each.starts_with(start); });
-    variables.push_back(variable);
-  };
+  const auto set = [&variables](const std::string& variable) { set_variable(variables, variable); };
   for (const std::string& each : of_container) {
     const std::string_view name = std::string_view(each).substr(0, each.find('='));
     if (name != "HOSTNAME" && name != "PWD" && name != "SHLVL" && name != "_" && !name.starts_with("KUBERNETES_"))
