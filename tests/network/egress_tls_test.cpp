@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/network/detail/certificate_authority.hpp>
+#include <cofferdam/network/detail/host_name.hpp>
 #include <cofferdam/network/egress_proxy.hpp>
 
 #include "network/egress_host.hpp"
@@ -67,6 +69,32 @@ class EgressTls : public testing::Test {
   std::uint16_t plain_ = 0;
   std::uint16_t proxy_ = 0;
 };
+
+TEST(CertificateAuthority, an_old_certificate_of_a_host_is_replaced_and_the_authority_outlives_it) {
+  using cofferdam::detail::certificate_authority;
+  certificate_authority authority;
+  const cofferdam::detail::host_name host("api.example.org");
+  const auto now = certificate_authority::clock::now();
+  const auto valid_days = [](X509* shown) {
+    int days = 0;
+    int seconds = 0;
+    EXPECT_EQ(ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(shown)), 1);
+    return days;
+  };
+  SSL_CTX* const first = authority.server_for(host, now);
+  SSL_CTX_up_ref(first);
+  EXPECT_EQ(authority.server_for(host, now + std::chrono::hours(11)), first);
+  SSL_CTX* const second = authority.server_for(host, now + std::chrono::hours(13));
+  EXPECT_NE(second, first);
+  EXPECT_EQ(authority.server_for(host, now + std::chrono::hours(20)), second);
+  SSL_CTX_free(first);
+  EXPECT_LE(valid_days(SSL_CTX_get0_certificate(second)), 1);
+  const std::string pem = authority.pem();
+  const cofferdam::detail::unique_bio text(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const cofferdam::detail::unique_x509 own(PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr));
+  ASSERT_NE(own, nullptr);
+  EXPECT_GE(valid_days(own.get()), 364);
+}
 
 #define NEEDS_CURL() COFFERDAM_NEEDS("curl", cofferdam_test::has_program("curl"), "TLS that ends on the host")
 

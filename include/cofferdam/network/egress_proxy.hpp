@@ -46,7 +46,7 @@ class egress_proxy {
   }
 
   /// Returns the certificate that programs must trust, in PEM form; empty if the policy passes all TLS through unread.
-  /// The certificate is valid for 23 hours from the construction of the proxy.
+  /// The certificate is valid for a year from the construction of the proxy.
   std::string authority_pem() const;
   /// Returns the number of connections that are being served.
   std::size_t connections() const noexcept;

@@ -17,6 +17,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -41,10 +42,13 @@ using unique_ssl_ctx = std::unique_ptr<SSL_CTX, openssl_deleter<SSL_CTX_free>>;
 using unique_ssl = std::unique_ptr<SSL, openssl_deleter<SSL_free>>;
 
 /// A certificate authority for one environment, and the certificates that it has made for hosts. Its keys exist only in
-/// this program's memory. Everything is valid for a day, which began an hour ago.
+/// this program's memory. The authority is valid for a year, so longer than an environment is kept open. A host's
+/// certificate is valid for a day, and is replaced after half a day. Both begin an hour ago, for clocks that are slow.
 class certificate_authority {
  public:
-  certificate_authority() : key_(new_key()), leaf_key_(new_key()), own_(unsigned_certificate(key_.get())) {
+  using clock = std::chrono::steady_clock;
+
+  certificate_authority() : key_(new_key()), leaf_key_(new_key()), own_(unsigned_certificate(key_.get(), 365 * day)) {
     X509_set_subject_name(own_.get(), X509_get_issuer_name(own_.get()));
     extend(own_.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
     extend(own_.get(), NID_key_usage, "critical,keyCertSign,cRLSign");
@@ -62,15 +66,25 @@ class certificate_authority {
   }
 
   /// Returns the settings of a TLS server with a certificate for this host. The result is valid until the next call.
-  SSL_CTX* server_for(const host_name& host) {
+  SSL_CTX* server_for(const host_name& host, clock::time_point now = clock::now()) {
     const auto known = servers_.find(host.text());
-    if (known != servers_.end()) return known->second.get();
+    if (known != servers_.end() && now - known->second.made < max_age) return known->second.context.get();
     if (servers_.size() >= max_servers) servers_.clear();  // connections that use one of them share its ownership
-    return servers_.emplace(host.text(), make_server(host)).first->second.get();
+    server& made = servers_[host.text()];
+    made = server{make_server(host), now};
+    return made.context.get();
   }
 
  private:
+  struct server {
+    unique_ssl_ctx context;
+    clock::time_point made;
+  };
+
   static constexpr std::size_t max_servers = 256;
+  static constexpr long hour = 3600;
+  static constexpr long day = 24 * hour;
+  static constexpr std::chrono::hours max_age{12};
 
   static void check(bool done) {
     if (done) return;
@@ -84,9 +98,8 @@ class certificate_authority {
     return key;
   }
 
-  /// Makes a certificate for a key, with the name of the authority as its issuer.
-  static unique_x509 unsigned_certificate(EVP_PKEY* key) {
-    constexpr long hour = 3600;
+  /// Makes a certificate for a key, with the name of the authority as its issuer, which ends in `seconds`.
+  static unique_x509 unsigned_certificate(EVP_PKEY* key, long seconds) {
     unique_x509 made(X509_new());
     check(made != nullptr);
     X509* const certificate = made.get();
@@ -95,7 +108,7 @@ class certificate_authority {
     check(BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr);
     check(X509_set_version(certificate, 2) == 1 && X509_set_pubkey(certificate, key) == 1);
     check(X509_gmtime_adj(X509_getm_notBefore(certificate), -hour) != nullptr);
-    check(X509_gmtime_adj(X509_getm_notAfter(certificate), 23 * hour) != nullptr);
+    check(X509_gmtime_adj(X509_getm_notAfter(certificate), seconds) != nullptr);
     add_name(X509_get_issuer_name(certificate), "cofferdam sandbox authority");
     return made;
   }
@@ -116,7 +129,7 @@ class certificate_authority {
   void sign(X509* certificate) const { check(X509_sign(certificate, key_.get(), EVP_sha256()) != 0); }
 
   unique_ssl_ctx make_server(const host_name& host) const {
-    const unique_x509 leaf = unsigned_certificate(leaf_key_.get());
+    const unique_x509 leaf = unsigned_certificate(leaf_key_.get(), day);
     add_name(X509_get_subject_name(leaf.get()), "cofferdam sandbox host");
     extend(leaf.get(), NID_basic_constraints, "critical,CA:FALSE");
     extend(leaf.get(), NID_key_usage, "critical,digitalSignature");
@@ -150,7 +163,7 @@ class certificate_authority {
   unique_pkey key_;
   unique_pkey leaf_key_;
   unique_x509 own_;
-  std::map<std::string, unique_ssl_ctx> servers_;
+  std::map<std::string, server> servers_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
