@@ -310,10 +310,15 @@ TEST_P(PrTreeAttack, PR_03_a_daemon_is_gone_after_a_timeout_a_cancellation_close
 }
 
 TEST(Attack, PR_03_control_a_process_group_does_not_hold_a_daemon) {
-  for (const std::string& way : ways_out())
-    EXPECT_NE(shown(left_at_the_end("no_warden", way, ending::exit)), "") << way;
+  // Under load, a process that is just beginning a program is not found by its marker; so there are three attempts.
+  const auto escapes = [](const std::string& way, ending how) {
+    for (int attempt = 0; attempt < 3; ++attempt)
+      if (!left_at_the_end("no_warden", way, how).empty()) return true;
+    return false;
+  };
+  for (const std::string& way : ways_out()) EXPECT_TRUE(escapes(way, ending::exit)) << way;
   for (const ending how : {ending::timeout, ending::cancel, ending::close, ending::drop})
-    EXPECT_NE(shown(left_at_the_end("no_warden", ways_out().front(), how)), "") << static_cast<int>(how);
+    EXPECT_TRUE(escapes(ways_out().front(), how)) << static_cast<int>(how);
 }
 
 // ---- PR-05: fork bombs whose processes leave the group --------------------------------------------------------------

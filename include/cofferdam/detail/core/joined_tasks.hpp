@@ -33,11 +33,8 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
     const auto mine = std::make_shared<task>();
     tasks_.push_back(mine);
     ++running_;
-    auto done = [self = shared_from_this(), mine](const std::exception_ptr& failure) {
-      mine->ended = true;
-      --self->running_;
-      if (failure && !self->cancelled_ && !self->failure_) self->failure_ = failure;
-      self->ended_.notify();
+    auto done = [last = running_task(shared_from_this(), mine)](const std::exception_ptr& failure) {
+      last.ended(failure);
     };
     asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
   }
@@ -71,6 +68,35 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
     asio::cancellation_signal cancel;
     bool ended = false;
   };
+
+  /// A task that has not ended. When an event loop is destroyed, it destroys its coroutines without a call of their
+  /// completion handlers. The task counts as ended then, because a signal to it would reach destroyed objects.
+  class running_task {
+   public:
+    running_task(std::shared_ptr<joined_tasks> all, std::shared_ptr<task> mine) noexcept
+        : all_(std::move(all)), mine_(std::move(mine)) {}
+    running_task(running_task&&) noexcept = default;
+    running_task& operator=(running_task&&) = delete;
+    ~running_task() {
+      if (mine_ && !mine_->ended) count();
+    }
+
+    void ended(const std::exception_ptr& failure) const {
+      count();
+      if (failure && !all_->cancelled_ && !all_->failure_) all_->failure_ = failure;
+      all_->ended_.notify();
+    }
+
+   private:
+    void count() const noexcept {
+      mine_->ended = true;
+      --all_->running_;
+    }
+
+    std::shared_ptr<joined_tasks> all_;
+    std::shared_ptr<task> mine_;
+  };
+
   asio::any_io_executor executor_;
   async_event ended_;
   std::list<std::shared_ptr<task>> tasks_;
