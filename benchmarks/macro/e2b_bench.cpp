@@ -397,7 +397,8 @@ awaitable<void> compare_one(e2b::environment& warden, e2b::environment& daemon, 
       if (who == 0) {
         spent = cost::of(python, word);
       } else {
-        co_await run_once(who == 1 ? warden : daemon, word, content, spent);
+        e2b::environment& env = who == 1 ? warden : daemon;
+        co_await run_once(env, word, content, spent);
       }
       if (i >= 0) compared.add(who, spent);
     }
