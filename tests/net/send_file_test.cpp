@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Tests of sending a file over a stream: with sendfile(2), and by copying where sendfile cannot be used.
+// Tests of sending a file over a stream.
 
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/net/http_client.hpp>

@@ -40,17 +40,9 @@ class byte_stream {
     virtual ~implementation() = default;
     virtual awaitable<std::size_t> read_some(std::span<std::byte> into) = 0;
     virtual awaitable<void> write(bytes_view data) = 0;
-    virtual awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count);
     virtual awaitable<void> shutdown_send() = 0;
     virtual void close() noexcept = 0;
     virtual bool is_quiet() noexcept { return true; }
-
-   protected:
-    /// Sends a part of a file through a buffer in memory. This is the default of `send_file`, for kinds of streams to
-    /// which no system call can send a file.
-    awaitable<void> send_by_pieces(int file, std::uint64_t offset, std::uint64_t count);
-    /// Returns the error for a file that ends before `count` bytes were sent.
-    static error file_is_shorter();
   };
 
   /// Constructs an object without a stream. Every operation on it throws `error{exec_errc::invalid_argument}`, except
@@ -74,7 +66,7 @@ class byte_stream {
   /// \par Cancellation  terminal: some of `data` may have been written; throws `error{exec_errc::cancelled}`.
   awaitable<void> write(bytes_view data) { return get().write(data); }
 
-  /// Writes a part of a file. A socket sends the bytes with sendfile(2), without a copy in this program's memory.
+  /// Writes a part of a file, by pieces of 64 KiB.
   /// \param file    the descriptor of a regular file, open for reading, kept by the caller until the awaitable
   ///                completes. Its file position is neither used nor changed.
   /// \param offset  the position of the first byte in the file.

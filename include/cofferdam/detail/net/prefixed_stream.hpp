@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -24,9 +23,6 @@ class prefixed_stream final : public byte_stream::implementation {
     return read_first(into);
   }
   awaitable<void> write(bytes_view data) override { return rest_.write(data); }
-  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    return rest_.send_file(file, offset, count);
-  }
   awaitable<void> shutdown_send() override { return rest_.shutdown_send(); }
   void close() noexcept override {
     first_.clear();

@@ -5,7 +5,6 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
-#include <cofferdam/detail/core/without_sigpipe.hpp>
 #include <cofferdam/net/detail/stream_errors.hpp>
 
 #include <asio/buffer.hpp>
@@ -14,16 +13,11 @@
 #include <asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
-
-#include <sys/sendfile.h>
-#include <sys/types.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -53,34 +47,6 @@ class socket_stream final : public byte_stream::implementation {
           co_await socket_.async_write_some(content, asio::redirect_error(asio::use_awaitable, failure));
       if (failure) throw stream_error(peer_, "writing", failure, closed_);
       data = data.subspan(count);
-    }
-  }
-
-  awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count) override {
-    constexpr std::uint64_t at_once = std::uint64_t{1024} * 1024;  // lets other work run after each part
-    std::error_code failure;
-    socket_.native_non_blocking(true, failure);
-    if (failure) throw stream_error(peer_, "writing", failure, closed_);
-    while (count != 0) {
-      auto at = static_cast<off_t>(offset);
-      const auto size = static_cast<std::size_t>(std::min(count, at_once));
-      const int there = socket_.native_handle();
-      const ssize_t sent = without_sigpipe([&] { return ::sendfile(there, file, &at, size); });
-      const int number = errno;
-      if (sent == 0) throw file_is_shorter();
-      if (sent > 0) {
-        offset += static_cast<std::uint64_t>(sent);
-        count -= static_cast<std::uint64_t>(sent);
-      } else if (number == EINVAL || number == ENOSYS) {  // this file system does not support sendfile(2)
-        co_await send_by_pieces(file, offset, count);
-        co_return;
-      } else if (number != EAGAIN && number != EINTR) {
-        throw stream_error(peer_, "writing", std::error_code(number, std::system_category()), closed_);
-      }
-      // Waits even if the last part was sent. This detects a cancellation, and gives other work on this executor its
-      // turn.
-      co_await socket_.async_wait(Socket::wait_write, asio::redirect_error(asio::use_awaitable, failure));
-      if (failure) throw stream_error(peer_, "writing", failure, closed_);
     }
   }
 
