@@ -41,9 +41,9 @@
 #include <cofferdam/detail/core/impl/shielded.ipp>
 #include <cofferdam/detail/core/impl/with_cleanup.ipp>
 #include <cofferdam/detail/net/impl/connect_client.ipp>
+#include <cofferdam/detail/net/impl/host_lookups.ipp>
 #include <cofferdam/detail/net/impl/http_client.ipp>
 #include <cofferdam/detail/net/impl/http_server.ipp>
-#include <cofferdam/detail/net/impl/resolve_host.ipp>
 #include <cofferdam/detail/net/impl/tls_connector.ipp>
 #include <cofferdam/detail/net/impl/transport.ipp>
 #include <cofferdam/detail/net/impl/websocket.ipp>

@@ -266,7 +266,53 @@ TEST(EgressDecision, NT_06_addresses_that_no_rule_names_are_removed) {
   EXPECT_EQ(permitted({"169.254.169.254"}), "");
   EXPECT_EQ(refused,
             "The network policy refuses a.example.com: the name has the address 169.254.169.254, which is a cloud "
-            "metadata address. Such an address is allowed only if a rule names it.");
+            "metadata address. Such an address is allowed only if a rule for nothing but host and port names it.");
+}
+
+TEST(EgressDecision, NT_06_a_name_does_not_get_around_the_methods_and_paths_of_a_rule_for_an_address) {
+  const auto where = *parse_authority("a.example.com:443", 0);
+  const std::vector<asio::ip::address> found{asio::ip::make_address("10.0.0.1")};
+  std::string refused;
+  const auto count = [&](const egress_policy& policy) {
+    return cofferdam::detail::permitted(policy.rules(), where, found, refused).size();
+  };
+  EXPECT_EQ(count(egress_policy("a.example.com", "10.0.0.1")), 1U) << "the control";
+  EXPECT_EQ(count(egress_policy("a.example.com", host_rule("10.0.0.1").methods({"GET"}))), 0U);
+  EXPECT_EQ(count(egress_policy("a.example.com", host_rule("10.0.0.1").paths({"/v1/"}))), 0U);
+}
+
+TEST(EgressDecision, NT_06_a_name_that_has_a_public_address_of_this_machine_is_refused) {
+  const egress_policy policy("a.example.com");
+  const auto where = *parse_authority("a.example.com:443", 0);
+  const std::vector<asio::ip::address> found{asio::ip::make_address("1.1.1.1"), asio::ip::make_address("1.1.1.2")};
+  std::string refused;
+  const auto is_own = [](const asio::ip::address& each) { return each.to_string() == "1.1.1.2"; };
+  const auto left = cofferdam::detail::permitted(policy.rules(), where, found, refused, is_own);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].to_string(), "1.1.1.1");
+  EXPECT_NE(refused.find("1.1.1.2, which is an address of this machine"), std::string::npos) << refused;
+  EXPECT_TRUE(cofferdam::detail::is_own_address(asio::ip::make_address("127.0.0.1")));
+  EXPECT_TRUE(cofferdam::detail::is_own_address(asio::ip::make_address("::ffff:127.0.0.1")));
+  EXPECT_FALSE(cofferdam::detail::is_own_address(asio::ip::make_address("192.0.2.77")));
+}
+
+TEST(EgressDecision, NT_17_the_rule_with_the_secret_counts_first_for_its_requests) {
+  egress_policy policy("api.example.com", "other.example.com");
+  policy.header("api.example.com:443", "Authorization", secret_string("x"));
+  const auto where = *parse_authority("api.example.com:443", 0);
+  const auto decision = decide(policy.rules(), where, "GET", "/");
+  ASSERT_NE(decision.rule, nullptr);
+  EXPECT_EQ(decision.rule->place(), "api.example.com:443");
+  egress_policy late("api.example.com");
+  late.allow("api.example.com:443").header("api.example.com:443", "Authorization", secret_string("x"));
+  EXPECT_EQ(decide(late.rules(), where, "GET", "/").rule->place(), "api.example.com:443");
+}
+
+TEST(HostRule, port_1_is_a_port_as_others_are) {
+  EXPECT_TRUE(host_rule("a.example.org:1").covers("a.example.org", 1));
+  EXPECT_FALSE(host_rule("a.example.org:1").covers("a.example.org", 443));
+  EXPECT_EQ(host_rule("a.example.org:1").place(), "a.example.org:1");
+  EXPECT_NE(sentence_of([] { host_rule("a.example.org:0"); }), "");
 }
 
 TEST(EgressPolicy, limits_are_positive) {

@@ -15,6 +15,7 @@ class tls_settings;
 
 namespace detail {
 class connector;
+class tls_connectors;
 connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
 }  // namespace detail
 
@@ -73,6 +74,7 @@ class tls_settings {
   }
 
  private:
+  friend class detail::tls_connectors;
   friend detail::connector detail::tls_connector(std::string host, std::uint16_t port, const tls_settings& settings);
 
   detail::pem_source trusted_;

@@ -39,11 +39,13 @@ class allow_hosts_layer;
 ///         .log([](const network_event& event) { ... });
 ///
 /// A request is allowed if one rule allows its host, its port, its method and its path. If several do, the rule with
-/// the exact name counts before rules with `*.`, and of these the longest.
+/// the exact name counts before rules with `*.`, and of these the longest. Of rules with the exact name, those with
+/// `header` count first.
 ///
 /// A name is resolved for each connection, on the host. The addresses are checked, and exactly a checked address is
-/// connected to. Loopback, link-local, private, shared, multicast, reserved and metadata addresses are refused, unless
-/// a rule names the address itself or has `at`.
+/// connected to. Loopback, link-local, private, shared, multicast, reserved and metadata addresses are refused, and so
+/// are all addresses of this machine, unless a rule names the address itself, without `methods`, `paths` and `header`,
+/// or the rule of the name has `at`.
 class egress_policy : public pipeable {
  public:
   /// A function that receives the record of a connection. It must not throw. It is called on the executor that serves
@@ -96,6 +98,8 @@ class egress_policy : public pipeable {
 
  private:
   friend class detail::egress_state;
+
+  static bool counts_before(const host_rule& a, const host_rule& b) noexcept;
 
   std::vector<host_rule> rules_;
   listener_function log_;

@@ -6,6 +6,7 @@
 #include <cofferdam/net/tls.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -23,6 +24,24 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// \par Cancellation  terminal.
 /// \par Source      RFC 8446, RFC 5246, RFC 6125 (names), RFC 6066 (SNI).
 connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings = tls_settings());
+
+class tls_identity;
+
+/// Makes connectors to many servers by the same settings. The certificates are read once.
+class tls_connectors {
+ public:
+  /// \param settings  its server name and its proxies are not used.
+  /// \throws error{exec_errc::invalid_argument} as `tls_connector` does.
+  explicit tls_connectors(const tls_settings& settings);
+
+  /// Makes a connector, always direct.
+  /// \param host         a name, or an IPv4 or IPv6 address without brackets.
+  /// \param server_name  the name or the address for which the server's certificate must be valid.
+  connector to(std::string host, std::uint16_t port, const std::string& server_name) const;
+
+ private:
+  std::shared_ptr<const tls_identity> identity_;
+};
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/network/detail/host_name.hpp>
+#include <cofferdam/network/detail/own_address.hpp>
 #include <cofferdam/network/detail/request_path.hpp>
 #include <cofferdam/network/detail/special_address.hpp>
 #include <cofferdam/network/host_rule.hpp>
@@ -130,22 +131,28 @@ inline egress_decision decide(const std::vector<host_rule>& rules, const host_an
   return decision;
 }
 
-/// Returns the addresses that may be connected to, by this port: public addresses, and addresses that a rule names.
+/// Returns the addresses that a name may have, for this port: public addresses of other machines, and addresses that a
+/// rule names. A rule that also limits the requests to an address does not permit it for names, because requests to a
+/// name are decided by the rules of the name.
 /// \param refused  receives the reason for the last address that was removed.
+/// \param is_own   returns true for an address of this machine.
 inline std::vector<asio::ip::address> permitted(const std::vector<host_rule>& rules, const host_and_number& where,
-                                                const std::vector<asio::ip::address>& found, std::string& refused) {
+                                                const std::vector<asio::ip::address>& found, std::string& refused,
+                                                bool (*is_own)(const asio::ip::address&) = &is_own_address) {
   std::vector<asio::ip::address> result;
   for (const asio::ip::address& each : found) {
     const host_name address(plain_address(each));
-    const char* const kind = special_address(*address.address());
+    const char* kind = special_address(*address.address());
+    if (kind == nullptr && is_own(*address.address())) kind = "an address of this machine";
     const auto names_it = [&](const host_rule& rule) {
-      return rule_reader::covers(rule, host_and_number(address, where.port));
+      return rule_reader::covers(rule, host_and_number(address, where.port)) && !rule_reader::reads_requests(rule);
     };
     if (kind == nullptr || std::any_of(rules.begin(), rules.end(), names_it)) {
       result.push_back(*address.address());
     } else {
       refused = "The network policy refuses " + where.host.text() + ": the name has the address " + address.text() +
-                ", which is " + kind + ". Such an address is allowed only if a rule names it.";
+                ", which is " + kind +
+                ". Such an address is allowed only if a rule for nothing but host and port names it.";
     }
   }
   return result;

@@ -4,7 +4,7 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/byte_stream.hpp>
-#include <cofferdam/detail/net/resolve_host.hpp>
+#include <cofferdam/detail/net/host_lookups.hpp>
 #include <cofferdam/detail/net/tls_connector.hpp>
 #include <cofferdam/detail/net/transport.hpp>
 #include <cofferdam/net/net_error.hpp>
@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -117,7 +116,6 @@ class egress_state {
 
  private:
   static constexpr std::chrono::milliseconds max_time = std::chrono::hours(24);
-  static constexpr std::size_t max_connectors = 64;
 
   template <class = void>
   awaitable<std::vector<asio::ip::address>> addresses_of(host_and_number where, const host_rule* rule,
@@ -134,7 +132,7 @@ class egress_state {
     if (policy_.resolve_) {
       found = co_await policy_.resolve_(where.host.text());
     } else {
-      found = co_await resolve_host(where.host.text(), due);
+      found = co_await lookups_.resolve(where.host.text(), due);
     }
     std::string refused = "The name " + where.host.text() + " has no address.";
     found = permitted(rules(), where, found, refused);
@@ -142,24 +140,20 @@ class egress_state {
     co_return found;
   }
 
-  /// Returns the function that connects to an address. Those for TLS are kept, because each reads all roots.
   connector connector_to(const asio::ip::address& address, std::uint16_t port, const host_name& host, bool tls) {
     if (!tls) return tcp_connector(address.to_string(), port);
-    const std::string key = host.text() + " " + address.to_string() + " " + std::to_string(port);
-    const auto known = connectors_.find(key);
-    if (known != connectors_.end()) return known->second;
-    tls_settings settings;
-    settings.server_name(host.text());
-    if (!policy_.trusted_.empty()) settings.trust(policy_.trusted_);
-    connector made = tls_connector(address.to_string(), port, settings);
-    if (connectors_.size() >= max_connectors) connectors_.clear();
-    connectors_.emplace(key, made);
-    return made;
+    if (!tls_) {  // reading all roots takes milliseconds, so it is done once
+      tls_settings settings;
+      if (!policy_.trusted_.empty()) settings.trust(policy_.trusted_);
+      tls_.emplace(settings);
+    }
+    return tls_->to(address.to_string(), port, host.text());
   }
 
   egress_policy policy_;
   std::optional<certificate_authority> authority_;
-  std::map<std::string, connector> connectors_;
+  std::optional<tls_connectors> tls_;
+  host_lookups lookups_;
   std::size_t open_ = 0;
 };
 

@@ -25,12 +25,14 @@ inline std::chrono::milliseconds positive_time(std::chrono::milliseconds limit, 
 
 }  // namespace detail
 
+COFFERDAM_DECL bool egress_policy::counts_before(const host_rule& a, const host_rule& b) noexcept {
+  if (a.is_wildcard_ != b.is_wildcard_) return !a.is_wildcard_;
+  if (a.is_wildcard_) return a.place_.size() > b.place_.size();
+  return !a.headers_.empty() && b.headers_.empty();
+}
+
 COFFERDAM_DECL egress_policy& egress_policy::allow(host_rule rule) {
-  const auto before = [](const host_rule& a, const host_rule& b) {
-    if (a.is_wildcard_ != b.is_wildcard_) return !a.is_wildcard_;
-    return a.is_wildcard_ && a.place_.size() > b.place_.size();
-  };
-  const auto at = std::upper_bound(rules_.begin(), rules_.end(), rule, before);
+  const auto at = std::upper_bound(rules_.begin(), rules_.end(), rule, &egress_policy::counts_before);
   rules_.insert(at, std::move(rule));
   return *this;
 }
@@ -43,6 +45,7 @@ COFFERDAM_DECL egress_policy& egress_policy::header(std::string_view place, std:
     each.header(name, value);
     found = true;
   }
+  std::stable_sort(rules_.begin(), rules_.end(), &egress_policy::counts_before);
   if (found) return *this;
   fresh.header(std::move(name), std::move(value));
   return allow(std::move(fresh));

@@ -53,25 +53,26 @@ COFFERDAM_DECL host_rule::host_rule(std::string_view place) : place_(place) {
   if (place.find('*') != std::string_view::npos || place.empty())
     fail("a star may stand only at the beginning, before a dot and a name: \"*.files.example.org\"");
   const bool is_bare_v6 = !place.starts_with('[') && std::count(place.begin(), place.end(), ':') > 1;
-  constexpr std::uint16_t no_port = 1;  // no server uses port 1
   std::optional<detail::host_and_number> parsed;
+  bool has_port = false;
   if (is_bare_v6) {
     const std::optional<detail::host_name> host = detail::parse_host(place);
-    if (host) parsed = detail::host_and_number(*host, no_port);
+    if (host) parsed = detail::host_and_number(*host, ports_.front());
   } else {
-    parsed = detail::parse_authority(place, no_port);
+    parsed = detail::parse_authority(place, ports_.front());
+    has_port = detail::parse_authority(place, 0).has_value();  // it needs a port then
   }
   if (!parsed)
     fail(
-        "write a host name or an IP address, and a port from 2 to 65535 if it is not 443 or 80: "
+        "write a host name or an IP address, and a port from 1 to 65535 if it is not 443 or 80: "
         "\"api.example.com:8443\"; names in other alphabets need their ASCII form (xn--...)");
   host_ = parsed->host;
   if (place.find("::ffff:") != std::string_view::npos && host_.address() && host_.address()->is_v4())
     fail("write the IPv4 address itself: \"" + host_.text() + "\"");
-  if (parsed->port != no_port) ports_ = {parsed->port};
+  if (has_port) ports_ = {parsed->port};
   if (is_wildcard_ && (host_.address() || detail::is_registry_name(host_.text())))
     fail("it would allow names of many owners; name at least one more label: \"*.files.example.org\"");
-  place_ = (is_wildcard_ ? "*." : "") + detail::authority_text(*parsed, no_port);
+  place_ = (is_wildcard_ ? "*." : "") + detail::authority_text(*parsed, has_port ? 0 : parsed->port);
 }
 
 COFFERDAM_DECL host_rule& host_rule::methods(std::vector<std::string> names) {

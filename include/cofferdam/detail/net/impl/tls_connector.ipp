@@ -10,6 +10,7 @@
 #include <cofferdam/net/tls.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,19 @@ COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, con
   std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
   return connector(name, std::move(field),
                    detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
+}
+
+COFFERDAM_DECL tls_connectors::tls_connectors(const tls_settings& settings)
+    : identity_(std::make_shared<tls_identity>(settings.trusted_, settings.chain_, settings.key_, settings.verify_)) {}
+
+COFFERDAM_DECL connector tls_connectors::to(std::string host, std::uint16_t port,
+                                            const std::string& server_name) const {
+  check_host(host, port);
+  check_host(server_name, port);
+  std::string name = host_and_port(host, port, 0);
+  std::string field = host_and_port(host, port, 443);
+  return connector(name, std::move(field),
+                   tls_recipe(std::move(host), port, name, server_name, *identity_, std::nullopt));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
