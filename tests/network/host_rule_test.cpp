@@ -266,7 +266,7 @@ TEST(EgressDecision, NT_06_addresses_that_no_rule_names_are_removed) {
   EXPECT_EQ(permitted({"169.254.169.254"}), "");
   EXPECT_EQ(refused,
             "The network policy refuses a.example.com: the name has the address 169.254.169.254, which is a cloud "
-            "metadata address. Such an address is allowed only if a rule for nothing but host and port names it.");
+            "metadata address. Such an address is allowed only if a rule names it, without methods and paths.");
 }
 
 TEST(EgressDecision, NT_06_a_name_does_not_get_around_the_methods_and_paths_of_a_rule_for_an_address) {

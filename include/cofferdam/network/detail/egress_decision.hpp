@@ -152,7 +152,7 @@ inline std::vector<asio::ip::address> permitted(const std::vector<host_rule>& ru
     } else {
       refused = "The network policy refuses " + where.host.text() + ": the name has the address " + address.text() +
                 ", which is " + kind +
-                ". Such an address is allowed only if a rule for nothing but host and port names it.";
+                ". Such an address is allowed only if a rule names it, without methods and paths.";
     }
   }
   return result;

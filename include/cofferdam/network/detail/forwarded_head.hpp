@@ -206,7 +206,9 @@ inline std::string forwarded_response(const http_response_head& from, body_frami
 
 /// Returns a whole answer of the proxy itself, with a plain text for the reader.
 inline std::string proxy_answer(int status, std::string_view reason, const std::string& sentence) {
-  std::string text = "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason) + "\r\n";
+  // Many programs do not show the body of an answer to CONNECT, but the text of its status.
+  std::string text = "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason) + ": " + one_line(sentence, 300);
+  text += "\r\n";
   text += "Content-Type: text/plain; charset=utf-8\r\nContent-Length: " + std::to_string(sentence.size() + 1);
   text += "\r\nConnection: close\r\n\r\n" + sentence + "\n";
   return text;
