@@ -78,10 +78,10 @@ class guest_network {
   /// HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper and lower case, and NODE_USE_ENV_PROXY. They are
   /// variables of the environment, so that no layer sees them in a command. A command may replace them.
   /// \param port  the port of the proxy, usually that of a `listener` from `listen`.
-  /// \param authority  the certificate of an authority, as PEM, which programs must trust in addition; empty: none. A
+  /// \param authority  certificates of authorities, as PEM, which programs must trust in addition; empty: none. A
   ///     file outside the workspace then has it and the roots of the environment (or, if it has none, those of this
   ///     machine), and SSL_CERT_FILE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, CURL_CA_BUNDLE,
-  ///     PIP_CERT, CARGO_HTTP_CAINFO, AWS_CA_BUNDLE and DENO_CERT name it.
+  ///     PIP_CERT, NPM_CONFIG_CAFILE, CARGO_HTTP_CAINFO, AWS_CA_BUNDLE and DENO_CERT name it.
   /// \throws error{exec_errc::io_error} if the file cannot be written.
   awaitable<void> use_proxy(std::uint16_t port, std::string authority = std::string()) const {
     return get().use_proxy(port, std::move(authority));

@@ -85,9 +85,12 @@ class egress_policy : public pipeable {
   egress_policy& total_time(std::chrono::milliseconds limit);
 
   /// Trusts these certificates instead of the system's root certificates, for the servers of rules with `header`,
-  /// `methods` or `paths`. The certificates of all other servers are verified by the commands themselves.
+  /// `methods` or `paths`. The certificates of all other servers are verified by the commands themselves, which
+  /// trust these certificates too, in addition to the roots of their environment, if `allow_hosts` adds the policy.
   /// \param pem  one or more certificates, in PEM form.
   egress_policy& trust(std::string pem);
+  /// Returns the certificates of `trust`, in PEM form; empty by default.
+  const std::string& trusted() const noexcept { return trusted_; }
 
   /// Wraps an environment whose programs may then make these connections, and no others; defined in allow_hosts.hpp.
   template <tunnelling_environment Inner>

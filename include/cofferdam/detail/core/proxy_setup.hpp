@@ -47,7 +47,7 @@ class proxy_setup {
       }
       for (const std::string_view name :
            {"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE",
-            "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"})
+            "PIP_CERT", "NPM_CONFIG_CAFILE", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"})
         variables.push_back(std::string(name) + "=" + std::string(bundle));
     }
     state->add_variables(std::move(variables));

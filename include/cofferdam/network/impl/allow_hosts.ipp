@@ -58,7 +58,10 @@ awaitable<served_listener_handle> begin_egress(guest_network network, egress_pol
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   require_other_machines(policy);
   co_await require_no_way_out<>(network);
+  std::string authorities = policy.trusted();
+  if (!authorities.empty()) authorities += "\n";
   const egress_proxy proxy(std::move(policy));
+  authorities += proxy.authority_pem();
   listener open = co_await network.listen();
   const std::uint16_t port = open.port();
   const home_strand home(executor);
@@ -70,8 +73,7 @@ awaitable<served_listener_handle> begin_egress(guest_network network, egress_pol
     co_return;
   };
   co_await home.run(begins);
-  std::string authority = proxy.authority_pem();
-  co_await network.use_proxy(port, std::move(authority));
+  co_await network.use_proxy(port, std::move(authorities));
   co_return begun;
 }
 
