@@ -12,8 +12,11 @@ for (const host of process.argv.slice(2)) {
     continue
   }
   const path = `${host}:443`
-  const request = http.request({ host: proxy.hostname, port: proxy.port, method: 'CONNECT', path, headers: { host: path } })
+  const headers = { host: path }
+  if (proxy.username) headers['proxy-authorization'] = 'Basic ' + btoa(`${proxy.username}:${proxy.password}`)
+  const request = http.request({ host: proxy.hostname, port: proxy.port, method: 'CONNECT', path, headers })
   request.on('connect', (answer, socket) => {
+    if (answer.statusCode !== 200) throw new Error(`the proxy answers ${answer.statusCode} ${answer.statusMessage}`)
     const stream = tls.connect({ socket, servername: host })
     stream.on('data', (piece) => process.stdout.write(piece))
     stream.write(`GET /hello HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
