@@ -66,12 +66,11 @@ class basic_served_listener : public std::enable_shared_from_this<basic_served_l
 
   /// Waits until the listener has ended by itself, because its environment has ended, or until it is stopped. Runs on
   /// the strand.
-  /// \throws error{exec_errc::cancelled}.
-  static awaitable<void> until_stopped(std::shared_ptr<basic_served_listener> self) {
+  /// \param if_cancelled  the message of error{exec_errc::cancelled}, which a cancellation throws.
+  static awaitable<void> until_stopped(std::shared_ptr<basic_served_listener> self, const char* if_cancelled) {
     while (!self->stopped_) {
       const wait_result result = co_await self->changed_.wait();
-      if (result == wait_result::cancelled)
-        throw error(exec_errc::cancelled, "forward_port: cancelled; the port is not forwarded any more");
+      if (result == wait_result::cancelled) throw error(exec_errc::cancelled, if_cancelled);
     }
     if (self->failure_) std::rethrow_exception(self->failure_);
   }

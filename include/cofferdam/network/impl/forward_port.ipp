@@ -68,7 +68,8 @@ awaitable<void> forward_port(guest_network network, std::uint16_t port, listener
   const auto runs = [&]() -> awaitable<void> {
     const auto serves = [served]() -> awaitable<void> {
       detail::served_listener::begin(served);
-      co_await detail::served_listener::until_stopped(served);
+      co_await detail::served_listener::until_stopped(served,
+                                                      "forward_port: cancelled; the port is not forwarded any more");
     };
     co_await home.run(serves);
   };
