@@ -323,6 +323,10 @@ TEST_F(GuestNetworkJail, programs_find_the_proxy_and_no_layer_sees_its_variables
       const command_result result = co_await env.run_command(prints);
       EXPECT_EQ(result.out_text(), url + "\n") << name;
     }
+    const command labelled = shell("printenv HTTP_PROXY all_proxy GIT_HTTP_PROXY_AUTHMETHOD").label("job-7");
+    const command_result with_label = co_await env.run_command(labelled);
+    const std::string named = "http://job-7:x@127.0.0.1:" + std::to_string(open.port());
+    EXPECT_EQ(with_label.out_text(), named + "\n" + named + "\nbasic\n");
     const command names = shell("printenv SSL_CERT_FILE GIT_SSL_CAINFO PIP_CERT");
     const command_result result = co_await env.run_command(names);
     const std::string file(result.out_text().substr(0, result.out_text().find('\n')));

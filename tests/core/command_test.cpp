@@ -243,6 +243,17 @@ TEST(Command, a_user_that_cannot_be_one_is_refused) {
   EXPECT_EQ(c.user(), "root");
 }
 
+TEST(Command, a_label_has_only_characters_that_a_url_needs_not_encode) {
+  EXPECT_EQ(shell("x").label(), "");
+  command c = shell("x").label("Install_2.b-c~");
+  EXPECT_EQ(c.label(), "Install_2.b-c~");
+  c.label(std::string(64, 'a'));
+  for (const auto& text :
+       {""s, "a b"s, "a:b"s, "a@b"s, "a%20"s, "a/b"s, "a\nb"s, "a\0b"s, "\xC3\xA4"s, std::string(65, 'a')})
+    EXPECT_EQ(thrown_by([&] { c.label(text); }), exec_errc::invalid_argument) << text;
+  EXPECT_EQ(c.label(), std::string(64, 'a'));
+}
+
 TEST(Command, empty_input_is_not_no_input) { EXPECT_TRUE(shell("x").input("").input().has_value()); }
 
 }  // namespace

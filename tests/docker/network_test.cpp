@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,10 @@ TEST(DockerNetwork, NT_03_named_hosts_are_reached_and_others_refused_with_a_sent
   egress_host servers;
   const auto seen = std::make_shared<received_requests>();
   const std::uint16_t port = servers.start(echo_server(seen));
-  const auto recipe = test_image("busybox") | allow_hosts(host_rule("a.example.org:80").at("127.0.0.1", port));
+  std::vector<std::string> labels;
+  const auto records = [&labels](const network_event& event) { labels.push_back(event.label()); };
+  const auto recipe =
+      test_image("busybox") | allow_hosts(host_rule("a.example.org:80").at("127.0.0.1", port)).log(records);
   const std::vector<std::string> found =
       outputs(recipe, {"wget -q -O - http://a.example.org/one", "wget -O - http://a.example.org.evil.org/ 2>&1",
                        "wget -O - http://evil-a.example.org/ 2>&1"});
@@ -90,6 +94,8 @@ TEST(DockerNetwork, NT_03_named_hosts_are_reached_and_others_refused_with_a_sent
   EXPECT_TRUE(contains(found.at(1), "403")) << found.at(1);
   EXPECT_TRUE(contains(found.at(2), "403")) << found.at(2);
   EXPECT_EQ(seen->count(), 1U);
+  std::sort(labels.begin(), labels.end());
+  EXPECT_EQ(labels, (std::vector<std::string>{"1", "2", "3"}));
 }
 
 TEST(DockerNetwork, NT_01_NT_11_a_program_that_ignores_the_proxy_reaches_nothing) {

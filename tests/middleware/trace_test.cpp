@@ -152,7 +152,7 @@ TEST(Trace, writes_one_line_of_json_for_each_operation) {
   run([&]() -> awaitable<void> {
     co_await with(cofferdam_test::fake_provider<full_fake>(journey) | trace(file.path),
                   [](auto& env) -> awaitable<void> {
-                    co_await env.run_command(shell("x"));
+                    co_await env.run_command(shell("x").label("first"));
                     process started = co_await env.start(argv("/bin/ls", "-l"));
                     co_await started.wait();
                     co_await started.wait();
@@ -181,6 +181,8 @@ TEST(Trace, writes_one_line_of_json_for_each_operation) {
   EXPECT_EQ(lines[1].at("gen_ai.operation.name"), "execute_tool");
   EXPECT_EQ(lines[1].at("gen_ai.tool.name"), "run_command");
   EXPECT_EQ(lines[1].at("process.command_line"), "x");
+  EXPECT_EQ(lines[1].at("cofferdam.command.label"), "first");
+  EXPECT_FALSE(lines[2].contains("cofferdam.command.label"));
   EXPECT_EQ(lines[1].at("process.exit.code"), 0);
   EXPECT_FALSE(lines[1].contains("error.type"));
   EXPECT_EQ(lines[2].at("process.command_line"), "/bin/ls -l");

@@ -3,8 +3,10 @@
 #include <cofferdam/backends/jail.hpp>
 #include <cofferdam/backends/local.hpp>
 #include <cofferdam/core/any_provider.hpp>
+#include <cofferdam/core/trace_event.hpp>
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/network/allow_hosts.hpp>
 #include <cofferdam/network/forward_port.hpp>
@@ -20,6 +22,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstddef>
@@ -105,6 +108,35 @@ TEST_F(AllowHosts, what_is_allowed_works_and_the_rest_is_refused_with_a_sentence
   EXPECT_TRUE(events.at(0).allowed());
   EXPECT_EQ(events.at(0).host(), "packages.example.org");
   EXPECT_FALSE(events.at(1).allowed());
+}
+
+TEST_F(AllowHosts, events_have_the_labels_of_their_commands) {
+  const std::uint16_t port = servers_.start(echo_server(seen_));
+  std::vector<std::string> connections;
+  const auto records = [&](const network_event& event) {
+    connections.push_back(event.label() + " " + event.host() + (event.allowed() ? " allowed" : " refused"));
+  };
+  std::vector<std::string> commands;
+  const auto traced = [&](const trace_event& event) {
+    if (event.operation() == "run_command")
+      commands.push_back(event.text("cofferdam.command.label") + " " + event.text("process.command_line"));
+  };
+  const auto wrapped =
+      recipe() | trace(traced) | allow_hosts(host_rule("a.example.org:80").at("127.0.0.1", port)).log(records);
+  in(wrapped, [&](auto& env) -> awaitable<void> {
+    command fetches = shell("curl -sS http://a.example.org/");
+    co_await env.run_command(fetches);
+    fetches.label("install");
+    co_await env.run_command(fetches);
+    const command other = shell("curl -sS http://b.example.org/");
+    co_await env.run_command(other);
+  });
+  std::sort(connections.begin(), connections.end());
+  EXPECT_EQ(connections, (std::vector<std::string>{"1 a.example.org allowed", "2 b.example.org refused",
+                                                   "install a.example.org allowed"}));
+  EXPECT_EQ(commands,
+            (std::vector<std::string>{"1 curl -sS http://a.example.org/", "install curl -sS http://a.example.org/",
+                                      "2 curl -sS http://b.example.org/"}));
 }
 
 /// A socket of the host that counts what arrives, on every address of this machine.

@@ -195,6 +195,25 @@ class command {
   /// Returns the user that `user` has set; empty for the user of the environment.
   const std::string& user() const noexcept { return user_; }
 
+  /// Sets a label that names the command in the events of `trace` (`cofferdam.command.label`) and of `allow_hosts`
+  /// (`network_event::label()`). The programs of the command can read it. The default is no label.
+  /// \param text  1 to 64 characters, each a letter or digit of ASCII or one of `-`, `.`, `_` and `~`.
+  /// \throws error{exec_errc::invalid_argument} for any other text.
+  command& label(std::string text) & {
+    const auto is_wrong = [](char c) {
+      return !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') && c != '-' && c != '.' &&
+             c != '_' && c != '~';
+    };
+    if (text.empty() || text.size() > 64 || std::any_of(text.begin(), text.end(), is_wrong))
+      throw error(exec_errc::invalid_argument,
+                  "command: a label has 1 to 64 characters, each an ASCII letter, a digit, '-', '.', '_' or '~'");
+    label_ = std::move(text);
+    return *this;
+  }
+  [[nodiscard]] command label(std::string text) && { return std::move(label(std::move(text))); }
+  /// Returns the label; empty if none was set.
+  const std::string& label() const noexcept { return label_; }
+
   /// Sets the content of standard input. If it is not set, standard input is `/dev/null`.
   command& input(bytes content) & {
     input_ = std::move(content);
@@ -283,6 +302,7 @@ class command {
   std::optional<std::chrono::milliseconds> timeout_;
   std::string working_directory_ = ".";
   std::string user_;
+  std::string label_;
   std::vector<variable_setting> variables_;
   std::optional<bytes> input_;
   std::optional<std::size_t> kept_output_;

@@ -76,7 +76,9 @@ class guest_network {
 
   /// Sets variables by which programs use a proxy on 127.0.0.1, for all commands that begin after this call:
   /// HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper and lower case, and NODE_USE_ENV_PROXY. They are
-  /// variables of the environment, so that no layer sees them in a command. A command may replace them.
+  /// variables of the environment, so that no layer sees them in a command. A command may replace them. If a command
+  /// has a label (`command::label`), the label is the user name in the URL of the proxy, with the password "x", and
+  /// GIT_HTTP_PROXY_AUTHMETHOD is `basic`, so that git sends it.
   /// \param port  the port of the proxy, usually that of a `listener` from `listen`.
   /// \param authority  certificates of authorities, as PEM, which programs must trust in addition; empty: none. A
   ///     file outside the workspace then has it and the roots of the environment (or, if it has none, those of this

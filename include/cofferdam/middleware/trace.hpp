@@ -285,6 +285,8 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 ///
 /// Our own attributes:
 /// * `cofferdam.environment.id`: 16 random hexadecimal digits for each environment, also in the event of its opening.
+/// * `cofferdam.command.label`: the label of a command, if it has one when the layer receives it (`command::label`).
+///   `allow_hosts` on the right of `trace` labels commands that have none.
 /// * `cofferdam.signal`: the name of the signal that ended the command.
 /// * `cofferdam.stdout.bytes`, `cofferdam.stderr.bytes`: the whole output of a command.
 /// * `cofferdam.file.destination` of a rename; `cofferdam.file.count`: the entries of a list, the files of a transfer;

@@ -4,6 +4,8 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/byte_stream.hpp>
+#include <cofferdam/core/command.hpp>
+#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/layer.hpp>
@@ -18,9 +20,11 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,12 +53,20 @@ class allow_hosts_layer : public layer<allow_hosts_layer<Inner>, Inner> {
   = default;
   /// Wraps an open environment, which the layer then owns. `prepare` begins the proxy.
   allow_hosts_layer(Inner inner, egress_policy policy)
-      : layer<allow_hosts_layer<Inner>, Inner>(std::move(inner)), policy_(std::move(policy)) {}
+      : layer<allow_hosts_layer<Inner>, Inner>(std::move(inner)),
+        policy_(std::move(policy)),
+        numbers_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
 
   /// Begins the proxy. `open()` of the provider calls this.
   /// \throws error{exec_errc::unsupported} if the environment has another way out; error{exec_errc::io_error} if the
   ///     proxy cannot be made known to programs.
   awaitable<void> prepare() { return begin(*this); }
+
+  /// Labels a command that has no label by its number, so that the events of its connections name it.
+  std::optional<command_result> admit(command& c) {
+    if (c.label().empty() && numbers_) c.label(std::to_string(++*numbers_));
+    return std::nullopt;
+  }
 
   /// Ends the connections, and closes the wrapped environment.
   awaitable<void> close() { return end(*this); }
@@ -70,6 +82,7 @@ class allow_hosts_layer : public layer<allow_hosts_layer<Inner>, Inner> {
   }
 
   egress_policy policy_;
+  std::shared_ptr<std::atomic<std::uint64_t>> numbers_;  // of the last command without a label
   detail::served_listener_handle served_;
 };
 
@@ -82,12 +95,16 @@ class allow_hosts_layer : public layer<allow_hosts_layer<Inner>, Inner> {
 /// `egress_proxy` decides by the rules. The proxy's variables are set for all commands, below all layers
 /// (`guest_network::use_proxy`). A program that ignores them reaches nothing.
 ///
+/// Each command has its label as the user name in the URL of the proxy, and `network_event::label()` returns it. The
+/// layer labels a command that has none by its number: "1" for the first one, and so on.
+///
 /// A refused request is answered with status 403 and a sentence that a model can act on. `egress_policy` has more
 /// settings, which can be added here: `.header(place, name, secret)` for credentials that never enter the environment,
 /// `.log(listener)` for a record of each connection, limits, and rules with methods and paths (`.allow(rule)`).
 ///
-/// Works for environments with a `guest_network`: `jail`, `docker` and `kubernetes` without a network. On others it
-/// does not compile (`local`), or `open()` throws. E2B has rules of its own (`e2b::network_rules`).
+/// Works for environments with a `guest_network`: `jail` and `docker` without a network, and pods of `kubernetes` if
+/// their cluster gives them no interface, which is rare: a NetworkPolicy leaves the interface there. On others it does
+/// not compile (`local`), or `open()` throws. E2B has rules of its own (`e2b::network_rules`).
 /// \param rules  the allowed places, as `host_rule` describes.
 /// \throws error{exec_errc::invalid_argument} for an invalid rule; from `open()`, error{exec_errc::unsupported} if the
 ///     environment has another way out.

@@ -19,8 +19,10 @@ class network_event {
 
   /// Returns the time when the connection began.
   std::chrono::system_clock::time_point when() const noexcept { return when_; }
-  /// Returns the label of the command, if its proxy variables contain one; otherwise an empty text. A command can send
-  /// any other label, so it is no proof. Printable text of at most 64 characters.
+  /// Returns the user name that the program sent to the proxy: with `allow_hosts`, the label of its command
+  /// (`command::label`), or the number of the command if it has none. Empty if the program sent none, as those do that
+  /// cannot read a user name in HTTP_PROXY. A program can send any other name, so it is no proof. Printable text of at
+  /// most 64 characters.
   const std::string& label() const noexcept { return label_; }
   /// Returns the host that was requested: a DNS name in lower case, or an IP address. Empty if the request could not be
   /// read.

@@ -5,10 +5,12 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/proxy_variables.hpp>
 #include <cofferdam/os/spawn.hpp>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -60,9 +62,15 @@ inline void set_variable(std::vector<std::string>& variables, std::string variab
 /// \param shell      the absolute path of the shell, which runs a command line as `shell -c -- LINE`.
 /// \param variables  the default environment variables, each as "NAME=value". The command's own variables override
 ///                   them. Programs are searched in the resulting PATH.
-inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables) {
+/// \param proxy_port  the port of a proxy on 127.0.0.1 for the programs of the command, in whose URL the label of the
+///                    command is the user name; 0 for none.
+inline spawn_request request_for(const command& c, const std::string& shell, std::vector<std::string> variables,
+                                 std::uint16_t proxy_port = 0) {
   spawn_request request;
   request.variables = std::move(variables);
+  if (proxy_port != 0)
+    for (std::string& each : detail::proxy_variables(proxy_port, c.label()))
+      set_variable(request.variables, std::move(each));
   for (const command::variable_setting& setting : c.variables())
     set_variable(request.variables, setting.name() + "=" + setting.value());
   if (c.is_shell()) {

@@ -124,8 +124,9 @@ class host_state {
     co_return self->commands_.session().network();
   }
 
-  /// Sets variables of all commands that begin from now on.
-  void add_variables(const std::vector<std::string>& added) {
+  /// Makes the commands that begin from now on use a proxy on 127.0.0.1, and sets more variables of theirs.
+  void use_proxy(std::uint16_t port, const std::vector<std::string>& added) {
+    proxy_port_ = port;
     for (const std::string& each : added) set_variable(variables_, each);
   }
 
@@ -220,7 +221,7 @@ class host_state {
     ready.refusal = refuse_invalid(c);
     if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);
     if (ready.refusal) return ready;
-    ready.request = request_for(c, shell_, variables_);
+    ready.request = request_for(c, shell_, variables_, proxy_port_);
     ready.has_entered = place_.enter(*folders_, c, ready.request, ready.directory);
     return ready;
   }
@@ -232,6 +233,7 @@ class host_state {
   local_commands commands_;
   std::string shell_;
   std::vector<std::string> variables_;
+  std::uint16_t proxy_port_ = 0;  // 0 if commands use no proxy
   bool closing_ = false;
   bool closed_ = false;
   async_event ended_;  // notified when closed_ becomes true

@@ -17,6 +17,7 @@
 
 #include <asio/any_io_executor.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -52,8 +53,9 @@ class warden_place : public std::enable_shared_from_this<Place> {
 
   static awaitable<guest_network> network(std::shared_ptr<Place> self) { co_return self->session().network(); }
 
-  /// Sets variables of all commands that begin from now on.
-  void add_variables(const std::vector<std::string>& added) {
+  /// Makes the commands that begin from now on use a proxy on 127.0.0.1, and sets more variables of theirs.
+  void use_proxy(std::uint16_t port, const std::vector<std::string>& added) {
+    proxy_port_ = port;
     for (const std::string& each : added) set_variable(variables_, each);
   }
 
@@ -106,7 +108,7 @@ class warden_place : public std::enable_shared_from_this<Place> {
   }
 
   awaitable<spawn_request> request_of(const command& c) {
-    spawn_request request = request_for(c, shell_, variables_);
+    spawn_request request = request_for(c, shell_, variables_, proxy_port_);
     require_open();
     request.directory_path = co_await files_->directory_path(c.working_directory());
     co_return request;
@@ -115,6 +117,7 @@ class warden_place : public std::enable_shared_from_this<Place> {
   command_session session_;
   std::shared_ptr<session_files> files_;
   std::vector<std::string> variables_;  // of every command
+  std::uint16_t proxy_port_ = 0;        // 0 if commands use no proxy
   std::string shell_;                   // for commands that are shell lines
   bool closing_ = false;
   bool closed_ = false;

@@ -33,12 +33,12 @@ mkdir -p "${f%/*}" && rm -f "$f" && { [ -z "$r" ] || cat "$r"; cat; } >"$f" && c
 
 /// Makes the programs of an environment use a proxy; see `guest_network::use_proxy`. Runs on the environment's strand.
 /// `State` has `static awaitable<command_result> run(std::shared_ptr<State>, command)`, which no layer sees, and `void
-/// add_variables(std::vector<std::string>)`.
+/// use_proxy(std::uint16_t port, std::vector<std::string>)`.
 template <class State>
 class proxy_setup {
  public:
   static awaitable<void> run(std::shared_ptr<State> state, std::uint16_t port, std::string authority) {
-    std::vector<std::string> variables = proxy_variables(port);
+    std::vector<std::string> variables;
     if (!authority.empty()) {
       std::string roots = co_await write_bundle(state, authority);
       if (roots.empty()) {
@@ -50,18 +50,11 @@ class proxy_setup {
             "PIP_CERT", "NPM_CONFIG_CAFILE", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"})
         variables.push_back(std::string(name) + "=" + std::string(bundle));
     }
-    state->add_variables(std::move(variables));
+    state->use_proxy(port, std::move(variables));
   }
 
  private:
   static constexpr std::string_view bundle = "/tmp/.cofferdam-roots/ca-bundle.pem";
-
-  static std::vector<std::string> proxy_variables(std::uint16_t port) {
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    const std::string direct = "localhost,127.0.0.1,::1";
-    return {"HTTP_PROXY=" + url, "http_proxy=" + url,  "HTTPS_PROXY=" + url, "https_proxy=" + url,  "ALL_PROXY=" + url,
-            "all_proxy=" + url,  "NO_PROXY=" + direct, "no_proxy=" + direct, "NODE_USE_ENV_PROXY=1"};
-  }
 
   /// Returns the file of the roots that the place has; empty if it has none.
   static awaitable<std::string> write_bundle(std::shared_ptr<State> state, std::string certificates) {

@@ -67,6 +67,7 @@ class trace_state {
   }
   trace_event begin_command(std::string_view operation, const command& c) const {
     trace_event event = begin_tool(operation);
+    if (!c.label().empty()) event.set("cofferdam.command.label", c.label());
     if (!c.is_shell() && !c.words().empty()) {
       const std::string_view program = c.words().front();
       event.set("process.executable.name", shortened(program.substr(program.rfind('/') + 1), max_path));

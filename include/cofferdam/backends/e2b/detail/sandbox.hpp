@@ -149,8 +149,9 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     co_return self->session(by_warden).network();
   }
 
-  /// Sets variables of all commands that begin from now on.
-  void add_variables(const std::vector<std::string>& added) {
+  /// Makes the commands that begin from now on use a proxy on 127.0.0.1, and sets more variables of theirs.
+  void use_proxy(std::uint16_t port, const std::vector<std::string>& added) {
+    proxy_port_ = port;
     for (const std::string& each : added) {
       set_variable(variables_, each);
       set_variable(own_variables_, each);
@@ -443,7 +444,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   }
 
   awaitable<spawn_request> request_of(const command& c, bool by_warden) {
-    spawn_request request = request_for(c, shell_, by_warden ? own_variables_ : variables_);
+    spawn_request request = request_for(c, shell_, by_warden ? own_variables_ : variables_, proxy_port_);
     routed_files workspace = files(by_warden);
     request.directory_path = co_await workspace.directory_path(c.working_directory());
     co_return request;
@@ -575,6 +576,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   std::vector<std::string> own_variables_;  // all variables of a command of the warden
   std::string shell_;
   std::string tag_;
+  std::uint16_t proxy_port_ = 0;  // 0 if commands use no proxy
   clock::time_point end_at_ = clock::time_point::max();
   clock::time_point retry_at_{};
   bool is_ours_ = false;
