@@ -351,7 +351,7 @@ def look(*needles):
             for name in names:
                 try:
                     path = os.path.join(at, name)
-                    if folder != "/proc" and not os.path.isfile(path):
+                    if folder != "/proc" and (os.path.islink(path) or not os.path.isfile(path)):
                         continue
                     with open(path, "rb") as file:
                         sys.stdout.write(file.read(4 << 20).decode("latin-1"))
