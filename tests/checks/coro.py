@@ -6,7 +6,8 @@
 One rule avoids all miscompiled uses. A statement has at most one co_await. Its operands are names, literals, results of
 functions, or temporaries of types with a constructor. Its result is stored in one named variable, or is not used.
 Reads include/, examples/, benchmarks/ and the C++ of the Markdown files. The rules are in packaging/cofferdam_lint.py,
-which is installed as cofferdam-lint.
+which is installed as cofferdam-lint. In tests/, only one rule holds: no lambda that captures by value is a temporary in a
+co_await operand, because g++ 12 destroys its captures twice if the awaited work throws.
 """
 import sys
 
@@ -15,13 +16,22 @@ from _harness import ROOT, main
 sys.path.insert(0, str(ROOT / "packaging"))
 from cofferdam_lint import judge_text, markdown_blocks  # noqa: E402
 
+IN_TESTS = "captures by value in a co_await operand"
+# These files contain the mistake, to prove that it does not compile.
+WRONG_TESTS = "tests/compile_fail/"
+
 
 def problems(root):
     found = []
     for folder in ("include", "examples", "benchmarks"):
-        for path in sorted((root / folder).rglob("*.[ch]pp")):
+        for path in sorted((root / folder).rglob("*.[chi]pp")):
             name = path.relative_to(root).as_posix()
             found += [f"{name}:{line}: {what}" for line, what in judge_text(path.read_text(encoding="utf-8"))]
+    for path in sorted((root / "tests").rglob("*.[ch]pp")):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(WRONG_TESTS):
+            found += [f"{name}:{line}: {what}" for line, what in judge_text(path.read_text(encoding="utf-8"))
+                      if IN_TESTS in what]
     for path in sorted([*root.glob("*.md"), *(root / "packaging" / "docs").glob("*.md")]):
         for start, block in markdown_blocks(path.read_text(encoding="utf-8")):
             found += [f"{path.name}:{start + line}: {what}" for line, what in judge_text(block)]
@@ -81,7 +91,9 @@ def forgotten(statement):
 
 
 GOOD = {"include/cofferdam/core/a.hpp": GOOD_TEXT, "README.md": "# x\n```cpp\nco_await f();\n```\n",
-        "examples/a.cpp": "int main() {}\n"}
+        "examples/a.cpp": "int main() {}\n",
+        "tests/core/a_test.cpp": "awaitable<void> f() {\n  co_await f(opts{1});\n  co_await g([&] { });\n}\n",
+        "tests/compile_fail/a.cpp": "awaitable<void> f() {\n  co_await f([s] { });\n}\n"}
 BAD = [
     ("?: around", bad("co_return c ? co_await a() : b;"), "a.hpp:3: .*[?]:"),
     ("?: in an argument", bad("co_await f(c ? x : T(y));"), "[?]:"),
@@ -122,6 +134,12 @@ BAD = [
     ("a qualified function dropped", forgotten('cofferdam::with(p, body);'), "with.* without co_await"),
     ("stored and forgotten", forgotten('auto r = env.run_command("x");\n  b();'), "a.hpp:3: .*never awaited"),
     ("stored as const and forgotten", forgotten('const auto r = env.run_command("x");'), "never awaited"),
+    ("a capture in the argument of an argument", bad("co_await f(g(1, [s](int) { return h(s); }));"), "a.hpp:3: .*captures by value"),
+    ("a copy of *this", bad("co_await f([*this] { });"), "captures by value in"),
+    ("in the bodies of a header", {"include/cofferdam/core/impl/a.ipp": "awaitable<void> f() {\n  co_await f([s] { });\n}\n"},
+     "a.ipp:2: .*captures by value in"),
+    ("in a test", {"tests/core/a_test.cpp": "awaitable<void> f() {\n  co_await f(1,\n    [s] { });\n}\n"},
+     "a_test.cpp:3: .*captures by value in"),
     ("in an example", {"examples/a.cpp": "int main() { co_await f({}); }\n"}, "examples/a.cpp:1"),
     ("in the README", {"README.md": "# x\n\n```cpp\nint a;\nco_await f({});\n```\n"}, "README.md:5"),
 ]

@@ -384,7 +384,7 @@ COFFERDAM_DECL provider& provider::metadata(std::string key, std::string value) 
 }
 
 COFFERDAM_DECL provider& provider::auto_pause(stored_state stored) {
-  return with([stored](detail::sandbox_settings& to) {
+  return with([&](detail::sandbox_settings& to) {
     to.create.auto_pause = true;
     to.create.auto_pause_stores = stored;
   });
