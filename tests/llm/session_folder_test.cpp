@@ -40,14 +40,14 @@ void save(memory_environment env, const fs::path& folder, std::uint64_t max_byte
     co_await session.save_to(folder, max_bytes);
   });
 }
-void resume(const fs::path& folder) {
-  memory_environment env;
+void resume(memory_environment env, const fs::path& folder) {
   scripted_model model;
   cofferdam_test::run([&]() -> awaitable<void> {
     agent_session session(agent(model), env);
     co_await session.resume_from(folder);
   });
 }
+void resume(const fs::path& folder) { resume(memory_environment(), folder); }
 
 // Feature: H14
 TEST(SessionFolder, a_session_continues_in_another_environment_with_its_files) {
@@ -132,6 +132,52 @@ TEST(SessionFolder, what_is_no_saved_session_is_not_resumed) {
     write(folder.path() / "session.json", text);
     EXPECT_EQ(code_of([&] { resume(folder.path()); }), exec_errc::invalid_argument) << text;
   }
+}
+
+// A saved session may come from somewhere else. It must not name other files of the host.
+TEST(SessionFolder, no_link_in_a_saved_session_leads_to_other_files_of_the_host) {
+  const cofferdam_test::temporary_folder folder;
+  const fs::path saved = folder.path() / "saved";
+  fs::create_directories(folder.path() / "private");
+  write(folder.path() / "private/key", "secret");
+  memory_environment env;
+  save(env, saved);
+
+  fs::create_directory_symlink(folder.path() / "private", saved / "files");
+  EXPECT_EQ(code_of([&] { resume(env, saved); }), exec_errc::invalid_argument);
+  EXPECT_TRUE(env.all().files.empty()) << "the files of a link were copied";
+  fs::remove(saved / "files");
+  fs::create_directory_symlink("../private", saved / "files");
+  EXPECT_EQ(code_of([&] { resume(env, saved); }), exec_errc::invalid_argument);
+  EXPECT_TRUE(env.all().files.empty()) << "the files of a relative link were copied";
+  fs::remove(saved / "files");
+
+  fs::create_directory(saved / "files");
+  fs::create_symlink(folder.path() / "private/key", saved / "files/key");
+  fs::create_directory_symlink(folder.path() / "private", saved / "files/d");
+  EXPECT_EQ(code_of([&] { resume(env, saved); }), exec_errc::not_a_file);
+  EXPECT_TRUE(env.all().files.empty());
+  fs::remove_all(saved / "files");
+  write(saved / "files", "a file");
+  EXPECT_EQ(code_of([&] { resume(env, saved); }), exec_errc::invalid_argument);
+  EXPECT_TRUE(env.all().files.empty());
+  fs::remove(saved / "files");
+
+  fs::rename(folder.path() / "private", saved / "files");  // the control: the same files in a directory are copied
+  resume(env, saved);
+  EXPECT_EQ(env.all().files.size(), 1U);
+}
+
+TEST(SessionFolder, a_folder_without_a_name_and_a_workspace_that_is_too_large_are_refused_with_a_reason) {
+  const cofferdam_test::temporary_folder folder;
+  memory_environment env;
+  env.all().files["a"] = to_bytes("1234");
+  EXPECT_EQ(code_of([&] { save(env, ""); }), exec_errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { save(env, folder.path() / std::string("a\0b", 3)); }), exec_errc::invalid_argument);
+  EXPECT_FALSE(fs::exists(folder.path() / "a"));
+  EXPECT_EQ(cofferdam_test::sentence_of([&] { save(env, folder.path() / "saved", 3); }),
+            "agent_session: save_to: the workspace has 4 bytes in 1 files; the limit for a copy is 3 bytes in 100000 "
+            "files");
 }
 
 }  // namespace session_folder_test

@@ -122,16 +122,17 @@ class agent_session {
   /// \param max_bytes  the maximum size of all files together, in bytes. Default: 1 GiB.
   /// \throws error{exec_errc::already_exists} if the folder has other content than a saved session;
   ///     error{exec_errc::too_large} if there are more bytes or more than 100,000 files;
-  ///     error{exec_errc::invalid_argument} during a run; error{exec_errc::io_error} and others if a file cannot be
-  ///     copied.
+  ///     error{exec_errc::invalid_argument} during a run, if `folder` is empty, or if the workspace has a path of more
+  ///     than 4095 bytes; error{exec_errc::io_error} and others if a file cannot be copied.
   /// \par Cancellation  terminal: throws error{exec_errc::cancelled}; the folder stays as it was.
   awaitable<void> save_to(std::filesystem::path folder, std::uint64_t max_bytes = std::uint64_t{1} << 30U);
   /// Restores a conversation and files that `save_to` has saved. The files are copied into the workspace, where they
   /// replace others of the same names. Call this before the first run, in an environment that need not be that of
-  /// `save_to`, but should have the same programs.
+  /// `save_to`, but should have the same programs. No file outside of `folder` is copied: if `files/` contains a link,
+  /// the call fails.
   /// \throws error{exec_errc::not_found} if the folder has no saved session; error{exec_errc::invalid_argument} if the
-  ///     session cannot be read; error{exec_errc::io_error} and others if a file cannot be copied. The conversation is
-  ///     unchanged then.
+  ///     session cannot be read, or `files` in the folder is a link or a file; error{exec_errc::io_error} and others if a
+  ///     file cannot be copied. The conversation is unchanged then.
   /// \par Cancellation  terminal: throws error{exec_errc::cancelled}; files that were copied stay.
   awaitable<void> resume_from(std::filesystem::path folder);
 

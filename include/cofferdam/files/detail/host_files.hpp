@@ -46,6 +46,13 @@ class host_planner {
   awaitable<void> plan() {
     return plan_items(set_, plan_, [this](const file_item& item) { return add_item(item); });
   }
+  /// Makes a plan of the contents of an open directory, for the workspace. Links in the directory are not followed.
+  /// \param tree   the directory.
+  /// \param shown  its path in messages.
+  awaitable<void> plan_tree(std::shared_ptr<const directory> tree, std::string shown) {
+    co_await add_tree(std::move(tree), std::move(shown), ".");
+    plan_.settle();
+  }
   file_plan& result() noexcept { return plan_; }
 
  private:

@@ -11,8 +11,12 @@
 #include <cofferdam/files/detail/host_files.hpp>
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
+#include <cofferdam/os/directory.hpp>
 
+#include <memory>
+#include <string>
 #include <system_error>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -20,6 +24,23 @@ COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set
   try {
     host_planner planner(set);
     co_await planner.plan();
+    host_source source(planner.result());
+    const file_system destination = guest();
+    transfer_result report = co_await destination.put_files(source);
+    co_return report;
+  } catch (const error&) {
+    throw;
+  } catch (const std::system_error& failure) {
+    rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
+  }
+}
+
+COFFERDAM_DECL awaitable<transfer_result> upload_tree_to(files_getter guest, std::shared_ptr<const directory> tree,
+                                                         std::string shown) {
+  try {
+    const file_set limits;
+    host_planner planner(limits);
+    co_await planner.plan_tree(std::move(tree), std::move(shown));
     host_source source(planner.result());
     const file_system destination = guest();
     transfer_result report = co_await destination.put_files(source);

@@ -98,10 +98,9 @@ awaitable<transfer_result> save_workspace(any_environment& environment, std::fil
     }
     constexpr std::size_t max_files = 100'000;
     if (sum > max_bytes || paths.size() > max_files)
-      failure =
-          error(exec_errc::too_large, "agent_session: the unfinished work has " + std::to_string(sum) + " bytes in " +
-                                          std::to_string(paths.size()) + " files; the limit for copying it out is " +
-                                          std::to_string(max_bytes) + " bytes in 100000 files");
+      failure = error(exec_errc::too_large, "the workspace has " + std::to_string(sum) + " bytes in " +
+                                                std::to_string(paths.size()) + " files; the limit for a copy is " +
+                                                std::to_string(max_bytes) + " bytes in 100000 files");
   } catch (const error& reason) {
     if (ends_everything(reason)) throw;
     failure = reason;

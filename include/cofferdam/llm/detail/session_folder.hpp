@@ -6,12 +6,12 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/os/atomic_file.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/conversation.hpp>
@@ -28,8 +28,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -58,8 +58,13 @@ inline constexpr const char* session_file = "session.json";
 class unfinished_folder {
  public:
   /// \throws error{exec_errc::already_exists} if `folder` has other content than a saved session.
-  explicit unfinished_folder(std::filesystem::path folder) : folder_(std::filesystem::absolute(folder)) {
-    folder_ = folder_.lexically_normal();
+  explicit unfinished_folder(const std::filesystem::path& folder) {
+    if (folder.empty() || folder.native().find('\0') != std::string::npos)
+      throw error(exec_errc::invalid_argument,
+                  "agent_session: the path of the folder is empty or contains a NUL byte; name a folder");
+    std::error_code failure;
+    folder_ = std::filesystem::absolute(folder, failure).lexically_normal();
+    if (failure) fail_folder(folder, "find", failure.value());
     if (!folder_.has_filename()) folder_ = folder_.parent_path();
     require_replaceable();
     made_ = folder_;
@@ -96,8 +101,9 @@ class unfinished_folder {
  private:
   void require_replaceable() const {
     std::error_code missing;
-    if (!std::filesystem::exists(std::filesystem::symlink_status(folder_, missing))) return;
-    bool is_known = std::filesystem::is_directory(std::filesystem::symlink_status(folder_));
+    const std::filesystem::file_status status = std::filesystem::symlink_status(folder_, missing);
+    if (!std::filesystem::exists(status)) return;
+    bool is_known = std::filesystem::is_directory(status);
     if (is_known) {
       bool has_session = false;
       bool has_others = false;
@@ -125,7 +131,7 @@ awaitable<void> save_to_folder(session_state& state, std::filesystem::path folde
   if (state.running) throw error(exec_errc::invalid_argument, "agent_session: save_to cannot be called during a run");
   try {
     const boost::json::object saved = save_session(state.history, state.scope->total);
-    unfinished_folder target(std::move(folder));
+    unfinished_folder target(folder);
     const transfer_result copied = co_await save_workspace(state.environment, target.path() / "files", max_bytes);
     copied.throw_if_failed("agent_session: save_to");
     atomic_file file = directory::open(target.path()).create_file(session_file);
@@ -136,6 +142,20 @@ awaitable<void> save_to_folder(session_state& state, std::filesystem::path folde
     throw;
   } catch (const std::system_error& failure) {
     rethrow_cancellation(failure, "agent_session: save_to was cancelled; the folder is unchanged");
+  }
+}
+
+/// Opens the files of a saved session; returns null if its workspace was empty.
+/// \throws error{exec_errc::invalid_argument} if something else is at the place of their directory. A link there may lead
+///     to any directory of the host, so it is not followed.
+inline std::shared_ptr<const directory> saved_files(const directory& folder) {
+  try {
+    return std::make_shared<const directory>(folder.subdirectory("files", link_policy::refuse));
+  } catch (const error& failure) {
+    if (failure.code() == exec_errc::not_found) return nullptr;
+    if (failure.code() != exec_errc::not_a_directory) throw;
+    throw error(exec_errc::invalid_argument, "agent_session: \"files\" of the saved session is not a directory",
+                failure.cause());
   }
 }
 
@@ -152,17 +172,9 @@ awaitable<void> resume_from_folder(session_state& state, std::filesystem::path f
   conversation history;
   chat_usage usage;
   resume_session(*saved, history, usage);
-  bool has_files = true;
-  try {
-    inside.stat("files");
-  } catch (const error& failure) {
-    if (failure.code() != exec_errc::not_found) throw;
-    has_files = false;  // the workspace was empty
-  }
-  if (has_files) {
-    file_set all;
-    all.exactly((folder / "files").string()).into(".");
-    const transfer_result copied = co_await upload(state.environment, std::move(all));
+  if (std::shared_ptr<const directory> files = saved_files(inside)) {
+    const files_getter workspace = [&state] { return files_of(state.environment); };
+    const transfer_result copied = co_await upload_tree_to(workspace, std::move(files), (folder / "files").string());
     copied.throw_if_failed("agent_session: resume_from");
   }
   state.history = std::move(history);
