@@ -4,6 +4,7 @@
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/llm/agent_session.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
+#include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/tools/argument.hpp>
 #include <cofferdam/tools/code_exec.hpp>
 #include <cofferdam/tools/function.hpp>
@@ -662,6 +663,40 @@ TEST(Session, what_is_no_saved_session_is_refused) {
                            R"({"version":1,"history":[{"role":"user","parts":[{"base64":"","kind":"smell"}]}]})"})
     EXPECT_EQ(cofferdam_test::code_of([&] { session.resume(boost::json::parse(text)); }), exec_errc::invalid_argument)
         << text;
+  const auto refused = [&session](const std::string& text) {
+    const boost::json::value saved = boost::json::parse(text);
+    return cofferdam_test::code_of([&] { session.resume(saved); }) == exec_errc::invalid_argument;
+  };
+  // A message in another form must not become an empty one.
+  for (const char* text :
+       {R"({"role":"assistant","content":[{"type":"text","text":"x"}]})", R"({"role":"tool","content":"x"})",
+        R"({"role":"tool","parts":[]})", R"({"role":"user","parts":"x"})", R"({"role":"user","parts":["x"]})",
+        R"({"role":"user","parts":[{"type":"text"}]})", R"({"role":"user","parts":[{"text":5}]})",
+        R"({"role":"user","parts":[{"base64":""}]})", R"({"role":"assistant","parts":[],"tool_calls":{}})",
+        R"({"role":"assistant","parts":[],"tool_calls":[{"id":"1","function":{"name":"f"}}]})",
+        R"({"role":"assistant","parts":[],"reasoning":5})"})
+    EXPECT_TRUE(refused(R"({"version":1,"history":[)" + std::string(text) + "]}")) << text;
+  for (const char* text :
+       {R"("cost":1e400)", R"("cost":-1)", R"("cost":"NaN")", R"("input_tokens":-5)", R"("output_tokens":"5")",
+        R"("cached_tokens":1.5)", R"("reasoning_tokens":null)", R"("head":-1)", R"("task":[])"})
+    EXPECT_TRUE(refused(R"({"version":1,"history":[],)" + std::string(text) + "}")) << text;
+  EXPECT_TRUE(session.history().empty());
+  session.resume(boost::json::parse(R"({"version":1,"history":[{"role":"user","parts":[{"text":"x"}]}],"cost":5})"));
+  EXPECT_EQ(session.usage().cost, 5.0);
+  EXPECT_EQ(session.history().size(), 1U);
+}
+
+TEST(Session, all_numbers_of_the_usage_are_saved) {
+  scripted_model model;
+  memory_environment env;
+  agent_session session(agent(model), env);
+  const char* const text =
+      R"({"version":1,"history":[],"head":0,"task":0,"input_tokens":40,"output_tokens":30,"cached_tokens":20,)"
+      R"("reasoning_tokens":10,"cost":0.5})";
+  session.resume(boost::json::parse(text));
+  EXPECT_EQ(session.usage().cached, 20U);
+  EXPECT_EQ(session.usage().reasoning, 10U);
+  EXPECT_EQ(readable_json(session.save()), text);
 }
 
 TEST(Session, S40_an_input_that_is_not_there_stops_the_run_before_the_model_is_asked) {
@@ -732,8 +767,7 @@ TEST(Session, what_stands_in_the_workspace_when_the_turns_run_out_is_saved_apart
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out/unfinished/.cache"));
     } else {
       ASSERT_EQ(events.size(), 1U);
-      EXPECT_NE(events[0].find("has 11 bytes in 2 files; the limit for copying it out is 10"), std::string::npos)
-          << events[0];
+      EXPECT_NE(events[0].find("has 11 bytes in 2 files; the limit for a copy is 10"), std::string::npos) << events[0];
       EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
     }
   }

@@ -131,8 +131,8 @@ class agent_session {
   /// `save_to`, but should have the same programs. No file outside of `folder` is copied: if `files/` contains a link,
   /// the call fails.
   /// \throws error{exec_errc::not_found} if the folder has no saved session; error{exec_errc::invalid_argument} if the
-  ///     session cannot be read, or `files` in the folder is a link or a file; error{exec_errc::io_error} and others if a
-  ///     file cannot be copied. The conversation is unchanged then.
+  ///     session cannot be read, or `files` in the folder is a link or a file; error{exec_errc::io_error} and others if
+  ///     a file cannot be copied. The conversation is unchanged then.
   /// \par Cancellation  terminal: throws error{exec_errc::cancelled}; files that were copied stay.
   awaitable<void> resume_from(std::filesystem::path folder);
 

@@ -45,10 +45,37 @@ inline error broken_history(const std::string& why) {
   return error(exec_errc::invalid_argument, "not a valid saved conversation: " + why);
 }
 
-/// Makes a part of a message from the bytes of a file, and the facts that were saved with it.
-inline chat_part saved_file(bytes content, const boost::json::object& facts) {
-  std::string mime_type(text_at(facts, "mime_type"));
-  const std::string_view kind = text_at(facts, "kind");
+/// Returns a text of a saved conversation.
+/// \throws error{exec_errc::invalid_argument} if it is absent or not a string.
+inline std::string text_of_history(const boost::json::object& from, std::string_view key) {
+  const std::optional<std::string_view> found = if_text_at(from, key);
+  if (!found) throw broken_history("\"" + std::string(key) + "\" is missing or not a text");
+  return std::string(*found);
+}
+/// Returns a text of a saved conversation; empty if it is absent.
+/// \throws error{exec_errc::invalid_argument} if it is not a string.
+inline std::string optional_text_of_history(const boost::json::object& from, std::string_view key) {
+  return member(from, key) == nullptr ? std::string() : text_of_history(from, key);
+}
+
+/// Returns a list of a saved conversation.
+/// \throws error{exec_errc::invalid_argument} if it is absent or not an array of objects.
+inline const boost::json::array& list_of_history(const boost::json::object& from, std::string_view key) {
+  const boost::json::array* const found = array_at(from, key);
+  if (found == nullptr) throw broken_history("\"" + std::string(key) + "\" is missing or not an array");
+  for (const boost::json::value& each : *found)
+    if (!each.is_object()) throw broken_history("an element of \"" + std::string(key) + "\" is not an object");
+  return *found;
+}
+
+/// Makes a part of a message from JSON.
+inline chat_part saved_part(const boost::json::object& facts) {
+  if (member(facts, "base64") == nullptr) return chat_part(text_of_history(facts, "text"));
+  std::optional<bytes> decoded = base64_decode(text_of_history(facts, "base64"));
+  if (!decoded) throw broken_history("a file is not base64");
+  bytes content = std::move(*decoded);
+  std::string mime_type = text_of_history(facts, "mime_type");
+  const std::string kind = optional_text_of_history(facts, "kind");
   if (kind == "audio") return chat_part::audio(std::move(content), std::move(mime_type));
   if (kind == "video") return chat_part::video(std::move(content), std::move(mime_type));
   if (!kind.empty()) throw broken_history("the kind of a file is unknown");
@@ -88,7 +115,7 @@ inline boost::json::array history_to_json(const std::vector<chat_message>& messa
       }
       entry["tool_calls"] = std::move(calls);
     }
-    if (!each.call_id().empty()) entry["call_id"] = detail::saved_text(each.call_id());
+    if (each.role() == chat_role::tool) entry["call_id"] = detail::saved_text(each.call_id());
     if (!each.reasoning().empty()) entry["reasoning"] = detail::saved_text(each.reasoning());
     if (!each.refusal().empty()) entry["refusal"] = detail::saved_text(each.refusal());
     history.push_back(std::move(entry));
@@ -111,29 +138,17 @@ inline std::vector<chat_message> history_from_json(const boost::json::value& sav
       if (detail::role_name(which) == name) role = which;
     if (!role) throw detail::broken_history("a message has no role");
     chat_message message(*role, std::string());
-    if (*role == chat_role::tool) message = chat_message::tool(std::string(detail::text_at(*entry, "call_id")), {});
-    if (const boost::json::array* const parts = detail::array_at(*entry, "parts"))
-      for (const boost::json::value& value : *parts) {
-        const boost::json::object* const part = value.if_object();
-        if (part == nullptr) throw detail::broken_history("a part of a message is not an object");
-        if (detail::member(*part, "base64") == nullptr) {
-          message.add(chat_part(std::string(detail::text_at(*part, "text"))));
-          continue;
-        }
-        std::optional<bytes> content = detail::base64_decode(detail::text_at(*part, "base64"));
-        if (!content) throw detail::broken_history("a file is not base64");
-        message.add(detail::saved_file(std::move(*content), *part));
+    if (*role == chat_role::tool) message = chat_message::tool(detail::text_of_history(*entry, "call_id"), {});
+    for (const boost::json::value& value : detail::list_of_history(*entry, "parts"))
+      message.add(detail::saved_part(value.get_object()));
+    if (detail::member(*entry, "tool_calls") != nullptr)
+      for (const boost::json::value& value : detail::list_of_history(*entry, "tool_calls")) {
+        const boost::json::object& call = value.get_object();
+        message.call(chat_tool_call(detail::text_of_history(call, "id"), detail::text_of_history(call, "name"),
+                                    detail::text_of_history(call, "arguments")));
       }
-    if (const boost::json::array* const calls = detail::array_at(*entry, "tool_calls"))
-      for (const boost::json::value& value : *calls) {
-        const boost::json::object* const call = value.if_object();
-        if (call == nullptr) throw detail::broken_history("a tool call is not an object");
-        message.call(chat_tool_call(std::string(detail::text_at(*call, "id")),
-                                    std::string(detail::text_at(*call, "name")),
-                                    std::string(detail::text_at(*call, "arguments"))));
-      }
-    message.reasoning(std::string(detail::text_at(*entry, "reasoning")));
-    message.refusal(std::string(detail::text_at(*entry, "refusal")));
+    message.reasoning(detail::optional_text_of_history(*entry, "reasoning"));
+    message.refusal(detail::optional_text_of_history(*entry, "refusal"));
     messages.push_back(std::move(message));
   }
   return messages;

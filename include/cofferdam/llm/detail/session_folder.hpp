@@ -146,8 +146,8 @@ awaitable<void> save_to_folder(session_state& state, std::filesystem::path folde
 }
 
 /// Opens the files of a saved session; returns null if its workspace was empty.
-/// \throws error{exec_errc::invalid_argument} if something else is at the place of their directory. A link there may lead
-///     to any directory of the host, so it is not followed.
+/// \throws error{exec_errc::invalid_argument} if something else is at the place of their directory. A link there may
+///     lead to any directory of the host, so it is not followed.
 inline std::shared_ptr<const directory> saved_files(const directory& folder) {
   try {
     return std::make_shared<const directory>(folder.subdirectory("files", link_policy::refuse));
