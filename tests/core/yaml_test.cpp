@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -141,6 +142,19 @@ TEST(Yaml, refuses_what_it_does_not_support_and_says_where) {
   std::string deep;
   for (int i = 0; i < 200; ++i) deep += "- ";
   EXPECT_EQ(refusal(deep + "x"), "config, line 1: the values are nested too deeply");
+}
+
+TEST(Yaml, a_map_with_many_keys_is_read_in_time) {
+  std::string block;
+  std::string flow = "{";
+  for (int i = 0; i < 100'000; ++i) {
+    block += std::to_string(i) + ":\n";
+    flow += std::to_string(i) + ",\n";
+  }
+  const std::clock_t begin = std::clock();  // the processor time, so that other programs do not matter
+  EXPECT_EQ(read_yaml(block, "config").keys.size(), 100'000U);
+  EXPECT_EQ(read_yaml(flow + "}", "config").keys.size(), 100'000U);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 10.0);
 }
 
 TEST(Yaml, an_error_quotes_no_value) {

@@ -187,12 +187,13 @@ class yaml_reader {
     value.type = yaml_node::kind::map;
     value.line = line();
     const std::size_t indent = column_;
+    yaml_keys known;
     for (;;) {
       const int key_line = line();
       const std::size_t colon = key_end();
       if (colon == none) fail(line(), "expected a key and a colon");
       std::string key = read_key(colon);
-      if (value.find(key) != nullptr) fail(key_line, "the key \"" + one_line(key, 60) + "\" is there twice");
+      if (!known.insert(key).second) fail(key_line, "the key \"" + one_line(key, 60) + "\" is there twice");
       column_ = colon + 1;
       yaml_node member;
       if (at_end_of_row()) {
@@ -515,6 +516,7 @@ class yaml_reader {
     const bool is_map = open == '{';
     const char close = is_map ? '}' : ']';
     value.type = is_map ? yaml_node::kind::map : yaml_node::kind::list;
+    yaml_keys known;
     for (;;) {
       char c = flow_next(begin);
       if (c == close) {
@@ -522,7 +524,7 @@ class yaml_reader {
         return value;
       }
       if (is_map) {
-        add_flow_member(value, begin, depth);
+        add_flow_member(value, known, begin, depth);
       } else {
         value.items.push_back(flow_value(depth));
       }
@@ -535,12 +537,12 @@ class yaml_reader {
     }
   }
 
-  void add_flow_member(yaml_node& value, int begin, int depth) {
+  void add_flow_member(yaml_node& value, yaml_keys& known, int begin, int depth) {
     const int key_line = line();
     yaml_node key = flow_value(depth);
     if (key.type == yaml_node::kind::list || key.type == yaml_node::kind::map) fail(key_line, "a key must be a text");
     if (!key.quoted && key.text == "<<") fail(key_line, "merge keys (<<) are not supported");
-    if (value.find(key.text) != nullptr) fail(key_line, "the key \"" + one_line(key.text, 60) + "\" is there twice");
+    if (!known.insert(key.text).second) fail(key_line, "the key \"" + one_line(key.text, 60) + "\" is there twice");
     yaml_node member;
     member.line = key_line;
     if (flow_next(begin) == ':') {

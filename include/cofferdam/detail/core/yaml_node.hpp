@@ -5,11 +5,15 @@
 #include <cofferdam/version.hpp>
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
+
+/// The keys of a map that were read already.
+using yaml_keys = std::set<std::string>;
 
 /// A value of a YAML document. Scalars are kept as text: the reader of a document knows which type it expects.
 class yaml_node {
