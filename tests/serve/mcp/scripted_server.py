@@ -114,6 +114,8 @@ while True:
         tools = [{"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
                  {"name": "never", "inputSchema": {"type": "object"}}, {"no": "name"},
                  {"name": "fail", "inputSchema": {"type": "object"}}]
+        if "mortal" in behaviours:
+            tools.append({"name": "die", "inputSchema": {"type": "object"}})
         if "endless" in behaviours:
             answer(number, {"tools": [tools[0]], "nextCursor": "0"})
         elif "empty" in behaviours:

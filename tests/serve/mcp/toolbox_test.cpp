@@ -23,6 +23,7 @@
 #include "support/error_of.hpp"
 #include "support/paths.hpp"
 #include "support/run.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -207,7 +208,7 @@ print(issubclass(cofferdam_tools.ToolError, RuntimeError))
 )");
     EXPECT_EQ(out,
               "ToolError the tide is out\n"
-              "ToolError the answer of large has 3048 bytes; the limit is 1000\n"
+              "ToolError the answer of w.large has 3048 bytes; the limit is 1000. Ask for a smaller part of the data.\n"
               "TypeError w.get_forecast(city: str, days: int = None, from_=None): missing a required argument: 'city'\n"
               "TypeError a value of the type object cannot be sent to a tool\n"
               "ValueError Out of range float values are not JSON compliant\n"
@@ -556,6 +557,115 @@ TEST(McpServers, a_server_that_does_not_start_ends_the_others_and_is_named) {
       thrown = failure;
     }
     EXPECT_STREQ(thrown ? thrown->what() : "", "the server \"two\": mcp: the server has ended: exit status 4");
+  });
+}
+
+/// Opens servers and returns the text of the error.
+awaitable<std::string> error_of_start(std::vector<mcp::server_entry> entries, mcp::client_options options) {
+  std::string text = "no error";
+  try {
+    mcp::connected_servers opened = co_await mcp::connected_servers::open(std::move(entries), std::move(options));
+    co_await opened.close();
+  } catch (const error& failure) {
+    text = failure.what();
+  }
+  co_return text;
+}
+
+TEST(McpServers, servers_are_started_at_the_same_time) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    const cofferdam_test::temporary_folder folder;
+    // Each of the servers begins when the other one has been started.
+    std::vector<mcp::server_entry> entries{scripted("a"), scripted("b")};
+    for (mcp::server_entry& each : entries) {
+      const std::string other = each.name == "a" ? "b" : "a";
+      const std::string line = ": > " + folder.path().string() + "/" + each.name + "; while ! [ -e " +
+                               folder.path().string() + "/" + other + " ]; do sleep 0.02; done; exec python3 " +
+                               each.words.back();
+      each.words = {"sh", "-c", line};
+    }
+    mcp::client_options options;
+    options.start_timeout(30s);
+    const std::string failure = co_await error_of_start(std::move(entries), std::move(options));
+    EXPECT_EQ(failure, "no error");
+  });
+}
+
+TEST(McpServers, a_server_that_does_not_start_ends_the_wait_for_a_silent_one) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    std::vector<mcp::server_entry> entries{scripted("silent"), scripted("two")};
+    entries[0].words = {"sleep", "300"};
+    entries[1].words = {"sh", "-c", "exit 4"};
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string failure = co_await error_of_start(std::move(entries), mcp::client_options());
+    EXPECT_EQ(failure, "the server \"two\": mcp: the server has ended: exit status 4");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+  });
+}
+
+TEST(McpServers, a_silent_server_is_named_with_the_time_limit) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    std::vector<mcp::server_entry> entries{scripted("quiet")};
+    entries[0].words = {"sleep", "300"};
+    mcp::client_options options;
+    options.start_timeout(300ms);
+    const std::string failure = co_await error_of_start(std::move(entries), std::move(options));
+    EXPECT_EQ(failure,
+              "the server \"quiet\": mcp: the server did not answer initialize within the time limit of 300 ms; check "
+              "that it is an MCP server");
+  });
+}
+
+TEST(McpServers, a_tool_that_a_server_does_not_have_can_be_neither_offered_nor_approved) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    for (const bool is_approved : {false, true}) {
+      std::vector<mcp::server_entry> entries{scripted("one")};
+      entries[0].tools = {is_approved ? "*" : "typo"};
+      if (is_approved) entries[0].approve = {"fail", "typo"};
+      std::string failure = "no error";
+      const auto offers = [](mcp::connected_servers& servers) -> awaitable<void> {
+        mcp::toolbox box;
+        co_await servers.offer(box);
+      };
+      try {
+        co_await mcp::with_servers(std::move(entries), offers);
+      } catch (const error& thrown) {
+        failure = thrown.what();
+      }
+      EXPECT_EQ(failure, is_approved ? "the server \"one\": \"approve\" names the tool \"typo\", which it does not "
+                                       "have; its tools are echo, never, fail"
+                                     : "mcp::toolbox: the server \"one\" has no tool \"typo\"; its tools are echo, "
+                                       "never, fail");
+    }
+  });
+}
+
+TEST(McpServers, code_learns_which_server_has_ended) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    std::vector<mcp::server_entry> entries{scripted("one")};
+    entries[0].words.emplace_back("mortal");
+    entries[0].tools = {"*"};
+    entries[0].approve = {"*"};
+    const auto uses = [&](mcp::connected_servers& servers) -> awaitable<void> {
+      mcp::toolbox box;
+      co_await servers.offer(box);
+      const auto runs = [&](local_environment& place) -> awaitable<void> {
+        const std::string out = co_await run_in(place, box, R"(
+from cofferdam_tools import one
+for _ in range(2):
+    try:
+        one.die()
+    except RuntimeError as failure:
+        print(failure)
+)");
+        const std::string line =
+            "one: unavailable until the host program starts it again: the server has ended: exit status 7; its error "
+            "output: the disk is full\\n\n";
+        EXPECT_EQ(out, line + line);
+      };
+      co_await with(local().without_warning(), runs);
+    };
+    co_await mcp::with_servers(std::move(entries), uses);
   });
 }
 

@@ -70,11 +70,11 @@ class connected_servers {
   connected_servers& operator=(connected_servers&&) noexcept;
   ~connected_servers();
 
-  /// Starts the programs and connects to all servers, one after another.
+  /// Starts the programs and connects to all servers, at the same time.
   /// \param entries  the servers.
   /// \param options  the options of all clients. `headers` of an entry are added.
-  /// \throws the errors of `client::start` and `client::connect`, with the name of the server; the servers that were
-  ///     started before are ended.
+  /// \throws the errors of `client::start` and `client::connect`, with the name of the server. The other servers
+  ///     are then ended.
   static awaitable<connected_servers> open(std::vector<server_entry> entries,
                                            client_options options = client_options());
 
@@ -85,7 +85,8 @@ class connected_servers {
   /// Offers the tools that the configuration names to code, and permits those that it approves.
   /// \param box  a toolbox without an approval of its own: this function sets one, which permits nothing for other
   ///             servers of the toolbox.
-  /// \throws error{exec_errc::invalid_argument} if a server has no `tools`; the errors of `toolbox::add`.
+  /// \throws error{exec_errc::invalid_argument} if a server has no `tools`; error{exec_errc::not_found} if `approve`
+  ///     names a tool that the server does not have; the errors of `toolbox::add`.
   awaitable<void> offer(toolbox& box);
 
   /// Ends all servers. Cannot be cancelled.

@@ -7,23 +7,33 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/in_time.hpp>
+#include <cofferdam/detail/core/join_all.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
+#include <cofferdam/serve/mcp/detail/tool_names.hpp>
+#include <cofferdam/serve/mcp/remote.hpp>
 #include <cofferdam/serve/mcp/servers.hpp>
 #include <cofferdam/serve/mcp/toolbox.hpp>
 #include <cofferdam/serve/mcp_client.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -142,6 +152,7 @@ class open_server {
   client connected;
 
   static awaitable<void> begin(open_server& self, client_options options) {
+    const std::chrono::milliseconds limit = options.start_timeout();
     try {
       if (self.entry.url.empty()) {
         local recipe = local().without_warning();
@@ -156,14 +167,55 @@ class open_server {
       }
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled) throw;
-      throw error(static_cast<exec_errc>(failure.code().value()),
-                  "the server \"" + one_line(self.entry.name, 100) + "\": " + failure.what());
+      std::string why = failure.what();
+      if (why.ends_with("within the time limit"))
+        why += " of " + std::to_string(limit.count()) + " ms; check that it is an MCP server";
+      throw self.named(failure, why);
     }
+  }
+  /// Returns an error of the server with its name.
+  error named(const error& failure, const std::string& why) const {
+    return {static_cast<exec_errc>(failure.code().value()), "the server \"" + one_line(entry.name, 100) + "\": " + why};
   }
   static awaitable<void> end(open_server& self) {
     co_await self.connected.close();
     co_await self.place.close();
   }
+};
+
+/// Starts servers at the same time.
+class server_starts {
+ public:
+  server_starts(std::vector<std::unique_ptr<open_server>>& servers, client_options options)
+      : servers_(servers), options_(std::move(options)) {}
+  server_starts(const server_starts&) = delete;
+  server_starts& operator=(const server_starts&) = delete;
+
+  /// Starts all servers. If one fails, the others are cancelled.
+  /// \throws the first error.
+  static awaitable<void> run(server_starts& self) {
+    const auto begins = [&self](std::size_t number) { return begin(self, number); };
+    co_await cofferdam::detail::join_all(self.servers_.size(), self.servers_.size(), begins);
+  }
+
+ private:
+  static awaitable<void> begin(server_starts& self, std::size_t number) {
+    if (self.has_failed_) co_return;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    asio::steady_timer& stop = self.stops_.emplace_back(executor, asio::steady_timer::time_point::max());
+    try {
+      co_await cofferdam::detail::arrived_before(stop, open_server::begin(*self.servers_[number], self.options_));
+    } catch (...) {
+      self.has_failed_ = true;
+      for (asio::steady_timer& each : self.stops_) each.cancel();
+      throw;
+    }
+  }
+
+  std::vector<std::unique_ptr<open_server>>& servers_;
+  client_options options_;
+  std::list<asio::steady_timer> stops_;  // of the servers that start
+  bool has_failed_ = false;
 };
 
 inline awaitable<void> close_each(std::vector<std::unique_ptr<open_server>>& servers) {
@@ -176,6 +228,20 @@ inline awaitable<void> close_servers(std::vector<std::unique_ptr<open_server>>& 
   co_await cofferdam::detail::shielded(closes);
 }
 
+/// \throws error{exec_errc::not_found} if `approve` names a tool that the server does not have.
+inline awaitable<void> check_approved(open_server& server) {
+  const std::vector<std::string>& names = server.entry.approve;
+  if (std::all_of(names.begin(), names.end(), [](const std::string& name) { return name == "*"; })) co_return;
+  const std::vector<remote_tool> listed = co_await server.connected.tools();
+  for (const std::string& name : names) {
+    const bool is_found = name == "*" || std::any_of(listed.begin(), listed.end(),
+                                                     [&](const remote_tool& tool) { return tool.name() == name; });
+    if (!is_found)
+      throw error(exec_errc::not_found, "\"approve\" names the tool \"" + one_line(name, 100) +
+                                            "\", which it does not have; " + tool_names(listed));
+  }
+}
+
 inline awaitable<void> offer_servers(std::vector<std::unique_ptr<open_server>>& servers, toolbox& box) {
   std::map<std::string, std::vector<std::string>> approved;
   for (const std::unique_ptr<open_server>& each : servers) {
@@ -183,7 +249,14 @@ inline awaitable<void> offer_servers(std::vector<std::unique_ptr<open_server>>& 
       throw error(exec_errc::invalid_argument,
                   "mcpServers: \"" + one_line(each->entry.name, 100) +
                       "\": add \"tools\", the names of the tools that code may call, or \"*\" for all of them");
-    co_await box.add(each->entry.name, each->connected, each->entry.tools);
+    try {
+      co_await box.add(each->entry.name, each->connected, each->entry.tools);
+      co_await check_approved(*each);
+    } catch (const error& failure) {
+      const std::string_view why = failure.what();
+      if (failure.code() == exec_errc::cancelled || why.starts_with("mcp::toolbox: ")) throw;
+      throw each->named(failure, std::string(why));
+    }
     approved[each->entry.name] = each->entry.approve;
   }
   const call_approval ask = [approved](const tool_call& call) -> awaitable<bool> {
@@ -232,12 +305,9 @@ COFFERDAM_DECL connected_servers::~connected_servers() = default;
 COFFERDAM_DECL awaitable<connected_servers> connected_servers::open(std::vector<server_entry> entries,
                                                                     client_options options) {
   connected_servers opened;
-  const auto begins = [&]() -> awaitable<void> {
-    for (server_entry& each : entries) {
-      opened.servers_.push_back(std::make_unique<detail::open_server>(std::move(each)));
-      co_await detail::open_server::begin(*opened.servers_.back(), options);
-    }
-  };
+  for (server_entry& each : entries) opened.servers_.push_back(std::make_unique<detail::open_server>(std::move(each)));
+  detail::server_starts starts(opened.servers_, std::move(options));
+  const auto begins = [&starts] { return detail::server_starts::run(starts); };
   const auto ends = [&opened] { return detail::close_servers(opened.servers_); };
   co_await cofferdam::detail::with_cleanup_after_failure(begins, ends);
   co_return opened;

@@ -13,6 +13,7 @@
 #include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/serve/mcp/detail/code_tools.hpp>
+#include <cofferdam/serve/mcp/detail/tool_names.hpp>
 #include <cofferdam/serve/mcp/remote.hpp>
 #include <cofferdam/serve/mcp/toolbox.hpp>
 #include <cofferdam/serve/mcp_client.hpp>
@@ -199,6 +200,9 @@ class code_calls {
           failure = described.server() + ": " + tool.name() +
                     " may change something, and the host program does not permit the call";
         }
+      } catch (const error& reason) {
+        failure = described_failure(described.server(), reason);
+        if (cancellation.cancelled() != asio::cancellation_type::none) cancelled = std::current_exception();
       } catch (const std::exception& reason) {
         failure = reason.what();
         if (cancellation.cancelled() != asio::cancellation_type::none) cancelled = std::current_exception();
@@ -209,9 +213,12 @@ class code_calls {
     if (!failure.empty()) call.answer = failed(failure);
     std::size_t size = call.answer.size();
     if (size > self->box_->max_answer || bytes + size > most_at_once) {
-      failure = size > self->box_->max_answer ? "the answer of " + tool.name() + " has " + std::to_string(size) +
-                                                    " bytes; the limit is " + std::to_string(self->box_->max_answer)
-                                              : "the answers to calls that were sent at once have more than 16 MiB";
+      failure = size > self->box_->max_answer
+                    ? "the answer of " + described.server() + "." + tool.name() + " has " + std::to_string(size) +
+                          " bytes; the limit is " + std::to_string(self->box_->max_answer) +
+                          ". Ask for a smaller part of the data."
+                    : "the answers to calls that were sent at once have more than 16 MiB. "
+                      "Make fewer calls at once.";
       call.answer = failed(failure);
       size = failure.size();
     }
@@ -219,6 +226,14 @@ class code_calls {
     const auto time = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
     if (self->box_->listener) self->box_->listener(described, tool_call_end(failure, size, time));
     if (cancelled) std::rethrow_exception(cancelled);
+  }
+
+  /// Returns the text of an error of a server for the code: the name of the server, the reason, and what can be done.
+  static std::string described_failure(const std::string& server, const error& reason) {
+    std::string_view why = reason.what();
+    if (why.starts_with("mcp: ")) why.remove_prefix(5);
+    const bool is_lost = reason.code() == exec_errc::provider_lost;
+    return server + (is_lost ? ": unavailable until the host program starts it again: " : ": ") + std::string(why);
   }
 
   static awaitable<bool> permitted(const toolbox_state& box, const tool_call& call) {
@@ -350,8 +365,7 @@ inline awaitable<void> add_tools(std::shared_ptr<toolbox_state> state, std::stri
     }
     if (!is_found)
       throw error(exec_errc::not_found, "mcp::toolbox: the server \"" + one_line(name) + "\" has no tool \"" +
-                                            one_line(wanted, 100) + "\"; it lists " + std::to_string(listed.size()) +
-                                            " tools");
+                                            one_line(wanted, 100) + "\"; " + tool_names(listed));
   }
   for (offered_tool& each : added) state->tools.push_back(std::move(each));
   ++state->changes;
