@@ -5,6 +5,8 @@
 
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/files/file_set.hpp>
+#include <cofferdam/files/upload.hpp>
 #include <cofferdam/middleware/read_only.hpp>
 #include <cofferdam/middleware/trace.hpp>
 
@@ -78,6 +80,8 @@ TEST(ReadOnly, refuses_every_change_of_files_and_passes_the_rest) {
       no_files none;
       const auto put = [&] { return files.put_files(none); };
       co_await expect_denied(put, "put_files");
+      const auto uploads = [&] { return upload(env, cofferdam::files("/etc/passwd")); };
+      co_await expect_denied(uploads, "upload");
     });
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "run_command", "start", "read_file r", "stat s", "list l",

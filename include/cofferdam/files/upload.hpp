@@ -43,7 +43,8 @@ awaitable<transfer_result> upload_tree_to(files_getter guest, std::shared_ptr<co
 /// \return              the transferred files, in the set's order, and the failures.
 /// \throws              error{exec_errc::collision} if two files would be written to one path;
 ///                      error{exec_errc::too_large} if the set exceeds its limits. Both are thrown before anything is
-///                      written. error{exec_errc::cancelled}, error{exec_errc::environment_closed},
+///                      written. error{exec_errc::permission_denied} if a layer such as `read_only` refuses all
+///                      changes. error{exec_errc::cancelled}, error{exec_errc::environment_closed},
 ///                      error{exec_errc::provider_lost}.
 /// \par Cancellation    terminal: files that were written completely stay.
 /// \par Lifetime        the set is moved in.

@@ -60,7 +60,7 @@ class open_skill : public detail::described_tool<open_skill> {
 /// The files are read at once, and kept in memory. Folders without SKILL.md are not skills. Other members of the front
 /// matter are ignored; `allowed-tools` gives no permissions.
 /// \par Source  the format of agent skills, agentskills.io; Stirrup's skills, without their defects.
-/// \par Example examples/14_agents.cpp
+/// \par Example examples/cofferdam/agent.cpp
 class skills {
  public:
   /// Reads the skills of a folder of the host, as `add` does.
