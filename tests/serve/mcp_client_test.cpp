@@ -38,6 +38,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -76,7 +78,11 @@ template <class T>
 awaitable<std::optional<error>> failure_of(awaitable<T> work) {
   std::optional<error> thrown;
   try {
-    static_cast<void>(co_await std::move(work));
+    if constexpr (std::is_void_v<T>) {
+      co_await std::move(work);
+    } else {
+      static_cast<void>(co_await std::move(work));
+    }
   } catch (const error& failure) {
     thrown = failure;
   }
@@ -329,6 +335,76 @@ TEST(McpClient, the_variables_of_a_server_do_not_appear_in_errors) {
   });
 }
 
+/// Starts scripted_server.py with a secret, calls a tool, and returns the texts of the error.
+std::string texts_of_failure(const std::string& secret, std::vector<std::string> behaviours, const std::string& tool,
+                             const std::string& arguments) {
+  std::string texts;
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const auto uses = [&](local_environment& place) -> awaitable<void> {
+      command server = scripted(behaviours);
+      server.variable("KEY", secret);
+      try {
+        mcp::client client = co_await mcp::client::start(place, std::move(server));
+        static_cast<void>(co_await client.call(tool, object_of(arguments)));
+      } catch (const mcp::server_error& failure) {
+        texts = failure.what() + boost::json::serialize(failure.data());
+      } catch (const error& failure) {
+        texts = failure.what();
+      }
+    };
+    co_await with(local().without_warning().kill_grace(50ms), uses);
+  });
+  return texts;
+}
+
+// A secret may have characters that are escaped in messages, and it may be where a text is cut.
+TEST(McpClient, no_field_in_which_a_server_repeats_its_variables_appears_in_errors) {
+  const std::string secret = "hunter2-\"quoted\"\nhunter2-\\lines";
+  const auto hides = [&](std::vector<std::string> behaviours, const char* tool, const std::string& arguments) {
+    const std::string texts = texts_of_failure(secret, std::move(behaviours), tool, arguments);
+    EXPECT_EQ(texts.find("hunter2"), std::string::npos) << texts;
+    return texts;
+  };
+  EXPECT_EQ(hides({"leak_version"}, "x", "{}"),
+            "mcp: the server speaks version \"[redacted]\" of the protocol, which this library does not know");
+  EXPECT_EQ(hides({"leak_name"}, "x", "{}"),
+            "mcp: the server [redacted] answered tools/call with an error: Unknown tool: x (-32602)[1]");
+  EXPECT_EQ(hides({}, "leak_input", "{}"),
+            "mcp: the server scripted needs an answer to [redacted], which this client does not give; set a handler in "
+            "client_options");
+  EXPECT_EQ(hides({}, "leak", "{}"),
+            R"(mcp: the server scripted answered tools/call with an error: bad [redacted] (-1){"key":"[redacted]"})");
+  static_cast<void>(hides({}, "leak_at", R"({"at":985})"));
+  for (const int after : {480, 490}) {
+    const std::string texts = hides({}, "die", R"({"after":)" + std::to_string(after) + "}");
+    EXPECT_NE(texts.find("ZZZ"), std::string::npos) << texts;
+    EXPECT_EQ(texts.find("lines"), std::string::npos) << texts;
+  }
+}
+
+TEST(McpClient, a_handler_that_is_cancelled_or_throws_anything_is_an_answer_to_the_server) {
+  mcp::client_options options;
+  const mcp::question_handler cancelled = [](object) -> awaitable<object> {
+    throw error(exec_errc::cancelled, "given up");
+    co_return object();
+  };
+  const mcp::question_handler odd = [](object) -> awaitable<object> {
+    throw 1;
+    co_return object();
+  };
+  options.on_sampling(cancelled).on_elicitation(odd).timeout(10s);
+  const auto body = [](mcp::client& client) -> awaitable<void> {
+    for (int i = 0; i < 70; ++i) {
+      const std::string sampling = co_await reply_to(client, "sampling/createMessage");
+      EXPECT_EQ(sampling, R"({"error":{"code":-32603,"message":"given up"}})");
+      if (sampling.empty()) break;
+    }
+    const std::string elicitation = co_await reply_to(client, "elicitation/create");
+    EXPECT_EQ(elicitation, R"({"error":{"code":-32603,"message":"The handler failed"}})");
+  };
+  with_server(body, {}, options);
+}
+
 TEST(McpClient, a_listener_that_throws_does_not_end_the_connection) {
   mcp::client_options options;
   options.on_log([](const object&) { throw std::runtime_error("no log"); });
@@ -380,6 +456,39 @@ class started {
   };
   std::shared_ptr<kept> state_ = std::make_shared<kept>();
 };
+
+// The server does not read, and no further message for it is kept.
+TEST(McpClient, a_call_is_cancelled_although_the_server_cannot_be_notified) {
+  with_server([](mcp::client& client) -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    std::vector<started> calls;
+    const auto begin = [&](std::string tool, std::size_t size) {
+      const auto work = [&client, tool, size]() -> awaitable<void> {
+        object arguments;
+        if (size != 0) arguments["x"] = std::string(size, 'x');
+        static_cast<void>(co_await client.call(tool, std::move(arguments)));
+      };
+      calls.emplace_back(executor, work);
+    };
+    begin("deaf", 0);
+    asio::steady_timer pause(executor);
+    for (std::size_t size = std::size_t{1} << 24U; size >= 8;) {
+      begin("echo", size);
+      pause.expires_after(1ms);
+      co_await pause.async_wait(asio::use_awaitable);
+      if (calls.back().has_ended()) size /= 2;
+    }
+    int cancelled = 0;
+    for (started& each : calls) {
+      if (each.has_ended()) continue;  // too_large: it did not fit
+      each.cancel();
+      const std::optional<error> failure = co_await each.end();
+      EXPECT_TRUE(failure && failure->code() == exec_errc::cancelled) << (failure ? failure->what() : "");
+      ++cancelled;
+    }
+    EXPECT_GE(cancelled, 4);
+  });
+}
 
 TEST(McpClient, close_cannot_be_cancelled) {
   cofferdam_test::run([]() -> awaitable<void> {
@@ -621,6 +730,108 @@ TEST(McpClient, http_calls_under_way_end_with_the_client) {
     EXPECT_TRUE(ended && ended->code() == exec_errc::environment_closed) << (ended ? ended->what() : "");
   };
   cofferdam_test::run([&]() -> awaitable<void> { co_await with_http_server(body); });
+}
+
+using raw_handler = std::function<awaitable<void>(http_call& call)>;
+
+/// Runs `body` while a server of HTTP calls `handler`.
+awaitable<void> with_raw_server(const raw_handler& handler, const server_work& body) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  cofferdam::detail::http_server server(executor, handler, http_server_settings());
+  listener where = tcp_listener(executor, "127.0.0.1", 0);
+  const std::string url = "http://127.0.0.1:" + std::to_string(where.port()) + "/mcp";
+  server.listen(std::move(where));
+  const auto runs = [&server]() -> awaitable<void> { co_await server.run(); };
+  started serving(executor, runs);
+  std::exception_ptr failure;
+  try {
+    co_await body(url);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await server.stop();
+  static_cast<void>(co_await serving.end());
+  if (failure) std::rethrow_exception(failure);
+}
+
+constexpr const char* greeting =
+    R"({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s"}}})";
+
+http_reply json_reply(const std::string& text) {
+  http_reply answer(200);
+  answer.content("application/json", text);
+  return answer;
+}
+http_reply event_reply(const std::string& text) {
+  http_reply answer(200);
+  answer.content("text/event-stream", text);
+  return answer;
+}
+
+/// Waits until a condition holds, at most 10 s.
+awaitable<bool> holds(const std::function<bool()>& condition) {
+  asio::steady_timer pause(co_await asio::this_coro::executor);
+  for (int i = 0; i < 10'000 && !condition(); ++i) {
+    pause.expires_after(1ms);
+    co_await pause.async_wait(asio::use_awaitable);
+  }
+  co_return condition();
+}
+
+TEST(McpClient, a_stream_with_a_broken_message_goes_on_and_close_does_not_throw) {
+  const std::vector<std::string> events{
+      R"(data: {"jsonrpc":"2.0","id":1.5,"method":"x"})",
+      R"(data: [{"jsonrpc":"2.0","id":1,"method":"ping"}])",
+      R"(data: {"jsonrpc":"2.0","long":")" + std::string(300, 'x') + "\"}",
+  };
+  for (std::size_t at = 0; at != events.size() + 1; ++at) {
+    const bool has_odd_id = at == events.size();  // an id that no field of HTTP can have
+    const std::string broken = has_odd_id ? "id: \x01\ndata: {}\n\n" : "id: 7\n" + events[at] + "\n\n";
+    int streams = 0;
+    std::string last_id;
+    const raw_handler handler = [&](http_call& call) -> awaitable<void> {
+      if (call.method() == "GET" && ++streams == 1) {
+        http_reply reply = event_reply("retry: 100\n\n" + broken);
+        co_await call.reply(std::move(reply));
+      } else if (call.method() == "GET") {
+        last_id = std::string(call.field("Last-Event-ID").value_or(""));
+        http_reply reply = event_reply("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n");
+        co_await call.reply(std::move(reply));
+      } else {
+        const bytes body = co_await call.read_all();
+        const bool is_first = as_text(body).find("\"initialize\"") != std::string_view::npos;
+        http_reply reply = is_first ? json_reply(greeting) : http_reply(202);
+        co_await call.reply(std::move(reply));
+      }
+    };
+    int logs = 0;
+    const server_work body = [&](const std::string& url) -> awaitable<void> {
+      mcp::client_options options;
+      options.era(mcp::protocol_era::legacy).message(200).on_log([&](const object&) { ++logs; });
+      mcp::client client = co_await mcp::client::connect(url, options);
+      const std::function<bool()> is_logged = [&] { return logs != 0; };
+      const bool has_log = co_await holds(is_logged);
+      EXPECT_TRUE(has_log) << broken;
+      EXPECT_EQ(last_id, has_odd_id ? "" : "7") << broken;
+      const std::optional<error> failure = co_await failure_of(client.close());
+      EXPECT_FALSE(failure) << failure->what();
+    };
+    cofferdam_test::run([&]() -> awaitable<void> { co_await with_raw_server(handler, body); });
+  }
+}
+
+TEST(McpClient, an_id_of_a_session_that_cannot_be_sent_is_a_violation_of_the_protocol) {
+  const raw_handler handler = [](http_call& call) -> awaitable<void> {
+    http_reply reply = json_reply(greeting);
+    reply.field("Mcp-Session-Id", "caf\xC3\xA9");
+    co_await call.reply(std::move(reply));
+  };
+  const server_work body = [](const std::string& url) -> awaitable<void> {
+    const std::optional<error> failure = co_await failure_of(mcp::client::connect(url));
+    EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed) << (failure ? failure->what() : "");
+    EXPECT_NE(failure ? std::string(failure->what()).find("violates the protocol") : 0, std::string::npos);
+  };
+  cofferdam_test::run([&]() -> awaitable<void> { co_await with_raw_server(handler, body); });
 }
 
 // A server that repeats what it got in its answers.

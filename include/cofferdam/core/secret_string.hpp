@@ -183,7 +183,10 @@ class redactor {
  public:
   /// Adds a secret to replace. A secret of fewer than 4 bytes is ignored, because no service issues such short secrets.
   void hide(const secret_string& secret) {
-    if (secret.size() >= 4) hidden_.push_back(secret);
+    if (secret.size() < 4) return;
+    // A secret may contain another one, so the longest is replaced first.
+    const auto is_shorter = [&secret](const secret_string& other) { return other.size() < secret.size(); };
+    hidden_.insert(std::find_if(hidden_.begin(), hidden_.end(), is_shorter), secret);
   }
 
   /// Returns the text with `[redacted]` in place of each added secret.

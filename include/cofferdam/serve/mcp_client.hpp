@@ -36,7 +36,10 @@ class client_core;
 ///
 /// **Everything that a server sends is untrusted**: names, descriptions, schemas, hints and answers. The texts of
 /// errors do not contain the secrets that the server got: the token, header fields, the URL's query. Answers can
-/// contain them.
+/// contain them. A secret in another form, for example in base64, is not recognized.
+///
+/// At most 32 requests of the server are handled at the same time. Further ones are answered with an error, and if 64
+/// answers wait until the server has read them, ignored.
 ///
 /// Requests may be under way at the same time. If the server ends or the connection is lost, the requests under way and
 /// all later ones fail with error{exec_errc::provider_lost}, whose text has the end of the server's error output. A

@@ -137,6 +137,9 @@ TEST(E2bSecret, what_a_peer_says_is_cleaned_wherever_it_stands) {
   clean.hide(secret_string(""));
   clean.hide(secret_string("abc"));
   EXPECT_EQ(clean.clean("a canary, canarycanary abc"), "a [redacted], [redacted][redacted] abc");
+  clean.hide(secret_string("canary-and-more"));
+  clean.hide(secret_string("more"));
+  EXPECT_EQ(clean.clean("canary-and-more canary more"), "[redacted] [redacted] [redacted]");
 }
 
 TEST(E2bVersion, versions_are_compared_by_number) {

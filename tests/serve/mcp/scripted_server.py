@@ -69,10 +69,16 @@ def call(number, name, arguments, meta):
     elif name == "leak":
         send({"jsonrpc": "2.0", "id": number, "error": {"code": -1, "message": "bad " + os.environ.get("KEY", ""),
                                                         "data": {"key": os.environ.get("KEY", "")}}})
+    elif name == "leak_at":
+        send({"jsonrpc": "2.0", "id": number, "error": {"code": -1, "message": "x" * arguments["at"] + os.environ.get("KEY", "")}})
+    elif name == "leak_input":
+        answer(number, {"resultType": "input_required", "inputRequests": {"a": {"method": os.environ.get("KEY", "")}}})
+    elif name == "deaf":
+        time.sleep(3600)
     elif name == "many":
         answer(number, dict(text(""), structuredContent={str(each): 0 for each in range(1001)}))
     elif name == "die":
-        sys.stderr.write("the disk is full%s\n" % os.environ.get("KEY", ""))
+        sys.stderr.write("the disk is full%s\n" % (os.environ.get("KEY", "") + "Z" * arguments.get("after", 0)))
         os._exit(7)
     elif name == "never":
         pass
@@ -104,9 +110,11 @@ while True:
             continue
         if "mute" in behaviours:
             continue
-        answer(number, {"protocolVersion": "1999-01-01" if "old" in behaviours else "2025-11-25",
+        version = "1999-01-01" if "old" in behaviours else "2025-11-25"
+        answer(number, {"protocolVersion": os.environ["KEY"] if "leak_version" in behaviours else version,
                         "capabilities": {} if "bare" in behaviours else {"tools": {}, "resources": {}, "prompts": {}},
-                        "serverInfo": {"name": "scripted", "version": "1"}, "instructions": "Be brief."})
+                        "serverInfo": {"name": os.environ["KEY"] if "leak_name" in behaviours else "scripted",
+                                       "version": "1"}, "instructions": "Be brief."})
     elif method == "server/discover":
         answer(number, {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"})
     elif method == "tools/list":

@@ -6,7 +6,6 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
-#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
@@ -22,6 +21,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -137,8 +137,14 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static awaitable<void> close(std::shared_ptr<client_core> self) {
     if (std::exchange(self->is_closed_, true)) co_return;
     self->tasks_->cancel();
-    if (self->link_ != nullptr) co_await self->link_->close();
+    std::exception_ptr failure;
+    try {
+      if (self->link_ != nullptr) co_await self->link_->close();
+    } catch (...) {
+      failure = std::current_exception();
+    }
     co_await cofferdam::detail::joined_tasks::join(self->tasks_);
+    if (failure) std::rethrow_exception(failure);
   }
 
   /// Ends everything without waiting.
@@ -154,10 +160,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static constexpr std::size_t most_elements = 10'000;
   static constexpr std::size_t most_listed = std::size_t{64} << 20U;  // bytes
   static constexpr std::size_t most_questions = 32;
+  static constexpr std::size_t most_answers = 64;  // with the refusals of further requests
 
   /// Returns the words for the server in messages.
   std::string server() const {
-    return server_name_.empty() ? link_->name() : "the server " + one_line(server_name_, 100);
+    return server_name_.empty() ? link_->name() : "the server " + link_->shown(server_name_, 100);
   }
   bool is_modern() const { return version_ == modern_version; }
 
@@ -219,7 +226,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
     const boost::json::object result = co_await plain(self, "initialize", std::move(params), nullptr, until);
     const std::string version(text_at(result, "protocolVersion"));
     if (!is_legacy(version))
-      throw error(exec_errc::unsupported, "mcp: " + self->server() + " speaks version \"" + one_line(version, 40) +
+      throw error(exec_errc::unsupported, "mcp: " + self->server() + " speaks version \"" +
+                                              self->link_->shown(version, 40) +
                                               "\" of the protocol, which this library does not know");
     self->version_ = version;
     self->link_->speak(version);
@@ -335,7 +343,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     if (const boost::json::object* const failure = object_at(response, "error")) {
       const boost::json::value* const data = cofferdam::detail::member(*failure, "data");
       const int number = static_cast<int>(cofferdam::detail::number_at(*failure, "code").value_or(0));
-      const std::string words = self->link_->clean(one_line(text_at(*failure, "message"), 1000));
+      const std::string words = self->link_->shown(text_at(*failure, "message"), 1000);
       throw server_error("mcp: " + self->server() + " answered " + method + " with an error: " + words + " (" +
                              std::to_string(number) + ")",
                          number, data == nullptr ? boost::json::value() : self->cleaned(*data));
@@ -345,11 +353,24 @@ class client_core : public std::enable_shared_from_this<client_core> {
     co_return *result;
   }
 
-  /// Returns JSON without the secrets that the server got.
+  boost::json::string clean_string(std::string_view text) const {
+    return cofferdam::detail::json_text(link_->clean(text));
+  }
+  /// Returns JSON without the secrets that the server got. Its depth has a limit (`rpc_limits`).
   boost::json::value cleaned(const boost::json::value& value) const {
-    std::error_code failure;
-    boost::json::value made = cofferdam::detail::parse_untrusted_json(link_->clean(readable_json(value)), failure);
-    return failure ? boost::json::value() : made;
+    if (const boost::json::object* const object = value.if_object()) {
+      boost::json::object result;
+      for (const auto& entry : *object) result[clean_string(entry.key())] = cleaned(entry.value());
+      return result;
+    }
+    if (const boost::json::array* const array = value.if_array()) {
+      boost::json::array result;
+      for (const boost::json::value& each : *array) result.push_back(cleaned(each));
+      return result;
+    }
+    const std::string text = value.is_string() ? std::string(view_of(value.get_string())) : readable_json(value);
+    boost::json::string result = clean_string(text);
+    return value.is_string() || view_of(result) != text ? boost::json::value(std::move(result)) : value;
   }
 
   /// Adds `_meta`: the envelope of the modern era, and the token for progress.
@@ -386,11 +407,12 @@ class client_core : public std::enable_shared_from_this<client_core> {
   void hear(rpc_message message) {
     if (is_closed_) return;
     if (message.kind == rpc_kind::request) {
-      if (questions_ < most_questions) {
-        tasks_->spawn(answer(shared_from_this(), std::move(message)));
-      } else {
-        tasks_->spawn(send(shared_from_this(), rpc_error(message.id_text(), internal_error, "Too many requests")));
-      }
+      // Each answer needs a coroutine, and by HTTP also a connection, until the server has read it.
+      if (answers_ == most_answers) return;
+      const bool is_refused = answers_ >= most_questions;
+      auto counted = std::make_unique<open_answer>(shared_from_this());
+      tasks_->spawn(is_refused ? refuse(std::move(counted), std::move(message))
+                               : answer(std::move(counted), std::move(message)));
       return;
     }
     if (message.method == "notifications/progress") {
@@ -433,6 +455,23 @@ class client_core : public std::enable_shared_from_this<client_core> {
     return found != nullptr && *found ? found : nullptr;
   }
 
+  /// A request of the server that has no answer yet.
+  class open_answer {
+   public:
+    explicit open_answer(std::shared_ptr<client_core> core) noexcept : core_(std::move(core)) { ++core_->answers_; }
+    open_answer(const open_answer&) = delete;
+    open_answer& operator=(const open_answer&) = delete;
+    ~open_answer() { --core_->answers_; }
+    const std::shared_ptr<client_core>& core() const noexcept { return core_; }
+
+   private:
+    std::shared_ptr<client_core> core_;
+  };
+
+  static awaitable<void> refuse(std::unique_ptr<open_answer> counted, rpc_message message) {
+    co_await send(counted->core(), rpc_error(message.id_text(), internal_error, "Too many requests"));
+  }
+
   static awaitable<void> send(std::shared_ptr<client_core> self, std::string text) {
     try {
       co_await self->link_->send(std::move(text));
@@ -443,8 +482,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   }
 
   /// Answers a request of the server.
-  static awaitable<void> answer(std::shared_ptr<client_core> self, rpc_message message) {
-    ++self->questions_;
+  static awaitable<void> answer(std::unique_ptr<open_answer> counted, rpc_message message) {
+    const std::shared_ptr<client_core> self = counted->core();
     std::string text;
     const question_handler* const handler = self->handler_of(message.method);
     if (message.method == "ping") {
@@ -457,14 +496,13 @@ class client_core : public std::enable_shared_from_this<client_core> {
         awaitable<boost::json::object> answering = (*handler)(std::move(message.params));
         const boost::json::object result = co_await std::move(answering);
         text = rpc_result(message.id_text(), result);
-      } catch (const error& failure) {
-        if (failure.code() == exec_errc::cancelled) throw;
-        text = rpc_error(message.id_text(), internal_error, failure.what());
       } catch (const std::exception& failure) {
         text = rpc_error(message.id_text(), internal_error, failure.what());
+      } catch (...) {
+        text = rpc_error(message.id_text(), internal_error, "The handler failed");
       }
     }
-    --self->questions_;
+    // If this coroutine was cancelled, the next line ends it.
     co_await send(self, std::move(text));
   }
 
@@ -481,7 +519,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
       const std::string method(text_at(question, "method"));
       const question_handler* const handler = self->handler_of(method);
       if (handler == nullptr)
-        throw error(exec_errc::unsupported, "mcp: " + self->server() + " needs an answer to " + one_line(method, 100) +
+        throw error(exec_errc::unsupported, "mcp: " + self->server() + " needs an answer to " +
+                                                self->link_->shown(method, 100) +
                                                 ", which this client does not give; set a handler in client_options");
       boost::json::object params;
       if (const boost::json::object* const given = object_at(question, "params")) params = *given;
@@ -528,7 +567,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   bool is_renewing_ = false;
   std::uint64_t last_id_ = 0;
   std::uint64_t sessions_ = 0;
-  std::size_t questions_ = 0;
+  std::size_t answers_ = 0;  // the requests of the server that have no answer yet
   bool is_closed_ = false;
 };
 

@@ -4,14 +4,17 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
 
 #include <boost/json/object.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,7 +53,12 @@ class client_link {
   /// Sets the version of the protocol after the handshake.
   virtual void speak(std::string_view version) = 0;
   /// Returns a text without the secrets of the connection.
-  virtual std::string clean(std::string_view text) const { return std::string(text); }
+  virtual std::string clean(std::string_view text) const = 0;
+  /// Returns a text of the server for one line of a message, without the secrets of the connection. They are removed
+  /// before the text is cut and escaped, which could leave a part of one, and after it.
+  std::string shown(std::string_view text, std::size_t max_characters) const {
+    return clean(one_line(clean(text), max_characters));
+  }
   /// Returns the words for this connection in messages.
   virtual std::string name() const = 0;
   /// Ends the connection, and waits for its end. Must not be cancelled.

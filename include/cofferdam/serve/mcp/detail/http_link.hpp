@@ -5,15 +5,16 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
+#include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/net/sse_reader.hpp>
 #include <cofferdam/net/http_message.hpp>
+#include <cofferdam/net/net_error.hpp>
 #include <cofferdam/serve/detail/tasks.hpp>
 #include <cofferdam/serve/mcp/client_options.hpp>
 #include <cofferdam/serve/mcp/detail/client_link.hpp>
@@ -133,7 +134,10 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     while (!rest.empty()) {
       const std::string_view pair = rest.substr(0, rest.find('&'));
       rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
-      redactor_.hide(secret_string(std::string(pair.substr(pair.find('=') + 1))));
+      const std::string_view value = pair.substr(pair.find('=') + 1);
+      redactor_.hide(secret_string(std::string(value)));
+      if (std::optional<std::string> decoded = cofferdam::detail::percent_decoded(value))
+        redactor_.hide(secret_string(std::move(*decoded)));
     }
   }
 
@@ -174,7 +178,15 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     return limits;
   }
 
-  error lost(const std::string& why) const { return {exec_errc::provider_lost, "mcp: " + name() + ": " + why}; }
+  error lost(std::string_view why) const {
+    return {exec_errc::provider_lost, "mcp: " + name() + ": " + redactor_.clean(why)};
+  }
+  /// Returns the error for a connection that has failed. The message for a response that is not HTTP would have a part
+  /// of it, which can have a part of a secret.
+  error lost(const error& failure) const {
+    if (failure.cause() == net_errc::malformed) return lost(std::string_view("its response is not valid HTTP"));
+    return lost(std::string_view(failure.what()));
+  }
 
   /// Sends a message that gets no response.
   static awaitable<void> post(std::shared_ptr<http_link> self, std::string text) {
@@ -187,7 +199,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
       if (reply.status() >= 400) broken = self->refusal(reply.status(), reply.text());
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled || failure.code() == exec_errc::environment_closed) throw;
-      broken = self->lost(failure.what());
+      broken = self->lost(failure);
     }
     if (broken) throw *broken;
   }
@@ -198,7 +210,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     std::string message;  // of the error of JSON-RPC, if the body is one
     if (take_refusal(body, response)) message = text_at(object_at(response, "error"), "message");
     if (!message.empty()) body = message;
-    const std::string words = redactor_.clean(one_line(body.substr(0, 300), 300));
+    const std::string words = shown(body, 300);
     const std::string text =
         "mcp: " + name() + " answered with status " + std::to_string(status) + (words.empty() ? "" : ": " + words);
     if (status == 401 || status == 403) return {exec_errc::permission_denied, text};
@@ -252,8 +264,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     std::optional<error> broken;
     try {
       http_exchange reply = co_await self->client_.send(std::move(request), patient());
-      const std::string session(reply.head().fields.find("Mcp-Session-Id").value_or(""));
-      if (what.method == "initialize") self->session_ = session;
+      if (what.method == "initialize") self->session_ = self->session_of(reply);
       if (reply.status() == 404 && had_session) throw session_lost();
       const bool is_found = co_await read_response(self, std::move(reply), what.id, response);
       if (!is_found) broken = self->lost("the connection ended before the answer to " + what.method);
@@ -261,9 +272,23 @@ class http_link final : public client_link, public std::enable_shared_from_this<
       throw;
     } catch (const error& failure) {
       if (failure.code() != exec_errc::io_error) throw;
-      broken = self->lost(failure.what());
+      broken = self->lost(failure);
     }
     if (broken) throw *broken;
+  }
+
+  /// Returns the id of the session; empty if the server has none.
+  std::string session_of(const http_exchange& reply) const {
+    const std::string_view session = reply.head().fields.find("Mcp-Session-Id").value_or("");
+    const bool is_visible = std::all_of(session.begin(), session.end(), [](char c) { return c > ' ' && c <= '~'; });
+    if (!is_visible) throw protocol_violation(name(), "the id of the session has other characters than visible ASCII");
+    return std::string(session);
+  }
+
+  /// Returns true if a stream can be continued after the event with this id.
+  static bool is_usable_id(std::string_view id) {
+    constexpr std::size_t longest_id = 4096;
+    return !id.empty() && id.size() <= longest_id && cofferdam::detail::is_field_text(id);
   }
 
   /// Reads a response, in one of its two forms, and continues a stream that has ended too early.
@@ -286,7 +311,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     std::chrono::milliseconds pause(1000);
     bool is_found = co_await read_stream(self, reply, id, response, last_id, pause);
     // Only a stream whose events have ids can be continued.
-    while (!is_found && !last_id.empty() && self->version_ != modern_version) {
+    while (!is_found && is_usable_id(last_id) && self->version_ != modern_version) {
       cofferdam::detail::async_event never(self->executor_);
       co_await never.wait(clock::now() + pause);
       http_request again = self->message("GET");
@@ -308,6 +333,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
                                      std::chrono::milliseconds& pause) {
     cofferdam::detail::sse_reader reader(self->limits_.bytes);
     bool is_found = false;
+    std::optional<error> broken;
     const auto each = [&](const cofferdam::detail::sse_event& event) {
       if (!event.data().empty() && self->take(event.data(), id, response)) is_found = true;
     };
@@ -320,10 +346,11 @@ class http_link final : public client_link, public std::enable_shared_from_this<
       }
     } catch (const error& failure) {
       // A connection that is lost inside a stream is the same as one that has ended.
-      if (failure.code() != exec_errc::io_error) throw;
+      if (failure.code() != exec_errc::io_error) broken = failure;
     }
     if (!reader.last_id().empty()) last_id = reader.last_id();
     if (reader.retry()) pause = std::clamp(std::chrono::milliseconds(*reader.retry()), shortest_pause, longest_pause);
+    if (broken) throw *broken;
     co_return is_found;
   }
 
@@ -370,7 +397,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
       try {
         http_request what = self->message("GET");
         what.field("Accept", "text/event-stream");
-        if (!last_id.empty()) what.field("Last-Event-ID", last_id);
+        if (is_usable_id(last_id)) what.field("Last-Event-ID", last_id);
         http_exchange reply = co_await self->client_.send(std::move(what), patient());
         // A server without such a stream answers with 405.
         if (reply.status() != 200) co_return;
@@ -378,7 +405,9 @@ class http_link final : public client_link, public std::enable_shared_from_this<
         const bool is_found = co_await read_stream(self, reply, no_request, unused, last_id, pause);
         static_cast<void>(is_found);
       } catch (const error& failure) {
-        if (failure.code() != exec_errc::io_error) throw;
+        if (failure.code() == exec_errc::cancelled) throw;
+        if (failure.code() == exec_errc::environment_closed) co_return;
+        // A connection that is lost, or a message that cannot be read. The stream begins again after it.
       }
       cofferdam::detail::async_event never(self->executor_);
       const cofferdam::detail::wait_result woken = co_await never.wait(clock::now() + pause);

@@ -108,6 +108,15 @@ class process_link final : public client_link, public std::enable_shared_from_th
     changed_.notify();
   }
 
+  /// Notifies the server that a request is cancelled. A server that does not read its input is not notified.
+  void give_up(std::string text) {
+    try {
+      enqueue(std::move(text));
+    } catch (const error&) {
+      // The caller reports why it has given up the request.
+    }
+  }
+
   static awaitable<boost::json::object> ask(std::shared_ptr<process_link> self, client_request what,
                                             clock::time_point until) {
     const auto mine = std::make_shared<waiting>();
@@ -125,7 +134,7 @@ class process_link final : public client_link, public std::enable_shared_from_th
     if (mine->failure) throw *mine->failure;
     if (self->lost_) throw *self->lost_;
     if (self->is_closed_) throw error(exec_errc::environment_closed, "mcp: the client was closed");
-    if (what.method != "initialize") self->enqueue(cancellation_of(what.id, is_late ? "time limit" : "cancelled"));
+    if (what.method != "initialize") self->give_up(cancellation_of(what.id, is_late ? "time limit" : "cancelled"));
     if (is_late)
       throw error(exec_errc::unavailable, "mcp: the server did not answer " + what.method + " within the time limit");
     throw error(exec_errc::cancelled, "mcp: " + what.method + " was cancelled");
@@ -163,7 +172,7 @@ class process_link final : public client_link, public std::enable_shared_from_th
 
   static awaitable<void> wait_for_end(std::shared_ptr<process_link> self, std::string& ending) {
     const command_result result = co_await self->process_.wait();
-    ending = self->clean(describe(result));
+    ending = self->describe(result);
   }
 
   static awaitable<void> read_all(std::shared_ptr<process_link> self) {
@@ -224,12 +233,13 @@ class process_link final : public client_link, public std::enable_shared_from_th
   }
 
   /// Describes the end of a command, and the end of its error output.
-  static std::string describe(const command_result& result) {
+  std::string describe(const command_result& result) const {
     std::string text = result.summary();
-    std::string_view words = as_text(result.err().tail().empty() ? result.err().head() : result.err().tail());
+    const std::string whole = clean(as_text(result.err().tail().empty() ? result.err().head() : result.err().tail()));
+    std::string_view words = whole;
     if (words.size() > 500) words.remove_prefix(words.size() - 500);
-    const std::string shown = one_line(words, 500);
-    return shown.empty() ? text : text + "; its error output: " + shown;
+    const std::string end = shown(words, 500);
+    return end.empty() ? text : text + "; its error output: " + end;
   }
 
   static awaitable<void> end(std::shared_ptr<process_link> self) {
