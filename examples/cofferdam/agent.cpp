@@ -83,7 +83,7 @@ awaitable<int> work(agent_options chosen) {
   chat_completions_options options(chosen.model);
   if (!chosen.base_url.empty()) options.base_url(chosen.base_url).key_from_environment();
   agent helper(chat_completions_client(executor, options));
-  helper.max_turns(chosen.max_turns);
+  helper.max_turns(chosen.max_turns).instructions(about_network(chosen.place));
   if (!chosen.skills.empty()) helper.environment_tools().tool(tools::skills(chosen.skills));
 
   progress shown(chosen.quiet);

@@ -26,6 +26,7 @@
 #include "report.hpp"
 #include "runners.hpp"
 #include "serving.hpp"
+#include "signals.hpp"
 #include "subcommands.hpp"
 
 #include <asio/any_io_executor.hpp>
@@ -34,12 +35,10 @@
 #include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/io_context.hpp>
-#include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -65,18 +64,13 @@ using namespace cofferdam;
 mcp::server_options make_options(const mcp_options& chosen) {
   mcp::server_options options;
   options.name("cofferdam", "Cofferdam: run commands and Python");
-  const bool has_commands = chosen.place.provider != "pyodide";
-  if (!has_commands)
-    options.about_environment(
-        "Runs in WebAssembly: no subprocesses, no sockets, and no packages with native code except Pyodide's own.");
-  const bool has_walls =
-      chosen.place.provider == "jail" || chosen.place.provider == "docker" || chosen.place.provider == "dockerfile";
-  const bool offline =
-      (has_walls && (chosen.place.network.empty() || chosen.place.network.back() == "none")) ||
-      (chosen.place.provider == "e2b" && !chosen.place.network.empty() && chosen.place.network.back() == "none") ||
-      (chosen.place.provider == "pyodide" && chosen.place.network.empty());
-  if (offline) options.open_world(false);
-  if (offline && has_commands) options.about_environment("There is no internet access.");
+  const std::string network = about_network(chosen.place);
+  const bool is_pyodide = chosen.place.provider == "pyodide";
+  options.about_environment(is_pyodide ? "Runs in WebAssembly: no subprocesses, no sockets, and no packages with "
+                                         "native code except Pyodide's own. " +
+                                             network
+                                       : network);
+  if (!network.empty() && reachable_hosts(chosen.place).empty()) options.open_world(false);
   if (chosen.timeout) {
     const auto usual = std::chrono::ceil<std::chrono::seconds>(*chosen.timeout);
     options.command_timeout(usual).python_timeout(usual);
@@ -147,7 +141,10 @@ void add_agent(mcp::server& server, const asio::any_io_executor& executor, const
     refuse("run_agent needs an API key in the environment variable OPENAI_API_KEY, or a server: --agent-url URL");
   }
   agent worker(chat_completions_client(executor, std::move(model)));
-  worker.environment_tools().max_turns(chosen.agent.max_turns).time_limit(std::chrono::hours(1));
+  worker.environment_tools()
+      .instructions(about_network(chosen.place))
+      .max_turns(chosen.agent.max_turns)
+      .time_limit(std::chrono::hours(1));
   if (chosen.agent.token_budget) worker.token_budget(*chosen.agent.token_budget);
   if (!chosen.skills.empty()) worker.tool(tools::skills(chosen.skills));
   const std::string about =
@@ -218,12 +215,25 @@ awaitable<void> serve_clients(mcp::server& server, const mcp_options& chosen, co
 }
 
 /// Reads the file of --tools.
+/// \throws usage_error if a server has no "tools", because code could then call none of them.
 std::vector<mcp::server_entry> read_tools(const std::string& path) {
   std::ifstream file(path);
   if (!file) refuse("the file of --tools \"" + one_line(path) + "\" cannot be read");
   std::stringstream text;
   text << file.rdbuf();
-  return mcp::read_servers(text.str());
+  std::vector<mcp::server_entry> entries = mcp::read_servers(text.str());
+  for (const mcp::server_entry& each : entries)
+    if (each.tools.empty())
+      refuse("--tools: the server \"" + one_line(each.name, 100) +
+             "\" lacks \"tools\": the names of the tools that code may call, or \"*\" for all of them");
+  return entries;
+}
+
+/// Returns the names of servers for a message.
+std::string names_of(const std::vector<mcp::server_entry>& entries) {
+  std::string names;
+  for (const mcp::server_entry& each : entries) names += (names.empty() ? "" : ", ") + one_line(each.name, 100);
+  return names;
 }
 
 /// Serves the place that the options choose. The caller keeps the options until the end.
@@ -261,11 +271,18 @@ awaitable<void> serve_with_tools(const mcp_options& chosen, mcp::server_options 
     co_return;
   }
   if (!has_python(chosen)) refuse("--tools is for the code of run_python, which is switched off");
+  std::vector<mcp::server_entry> entries = read_tools(chosen.tools);
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  asio::steady_timer slow(executor, std::chrono::seconds(3));
+  slow.async_wait([names = names_of(entries)](const std::error_code& in_time) {
+    if (!in_time) complain("still waiting for the MCP servers of --tools (" + names + "), for a minute at most");
+  });
   const auto serves = [&](mcp::connected_servers& servers) -> awaitable<void> {
     co_await servers.offer(box);
+    slow.cancel();
     co_await serve_place(chosen, std::move(options), made_token, box);
   };
-  co_await mcp::with_servers(read_tools(chosen.tools), serves);
+  co_await mcp::with_servers(std::move(entries), serves);
 }
 
 int serve(const mcp_options& chosen) {
@@ -277,31 +294,17 @@ int serve(const mcp_options& chosen) {
     options.token(made_token);
   }
   asio::cancellation_signal stop;
-  asio::signal_set signals(loop, SIGINT, SIGTERM);
-  asio::steady_timer last_moment(loop);
+  stop_signals signals(loop);
   std::exception_ptr failure;
-  bool stopped = false;
   const auto ended = [&](std::exception_ptr why) {
     failure = std::move(why);
     signals.cancel();
-    last_moment.cancel();
   };
-  signals.async_wait([&](const std::error_code& cancelled, int) {
-    if (cancelled) return;
-    stopped = true;
-    last_moment.expires_after(longest_end);
-    last_moment.async_wait([](const std::error_code& in_time) {
-      if (!in_time) give_up("the open environments did not close in time");
-    });
-    signals.async_wait([](const std::error_code& none, int) {
-      if (!none) give_up("stopped by a second signal before all environments were closed");
-    });
-    stop.emit(asio::cancellation_type::terminal);
-  });
+  signals.start([&stop] { stop.emit(asio::cancellation_type::terminal); });
   asio::co_spawn(loop, serve_with_tools(chosen, std::move(options), made_token),
                  asio::bind_cancellation_slot(stop.slot(), ended));
   loop.run();
-  if (failure && !(stopped && is_cancellation(failure))) std::rethrow_exception(failure);
+  if (failure && !(signals.has_stopped() && is_cancellation(failure))) std::rethrow_exception(failure);
   return 0;
 }
 

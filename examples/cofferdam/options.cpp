@@ -24,6 +24,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -308,6 +309,22 @@ const std::string failure_status =
 
 // ---- the parser ----
 
+/// Returns how many characters must be added, removed or replaced to make one text of another.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t k = 1; k <= to.size(); ++k) {
+      const std::size_t replaced = diagonal + (from[i - 1] == to[k - 1] ? 0 : 1);
+      diagonal = row[k];
+      row[k] = std::min({row[k] + 1, row[k - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
 /// The options of one subcommand, on top of CLI11.
 class subcommand {
  public:
@@ -361,6 +378,28 @@ class subcommand {
   /// Returns true if the words that `parse` has read contain the option.
   bool has_been_given(const std::string& name) const { return app_->count(name) != 0; }
 
+  /// Returns "; the nearest option is --OPTION" for the option whose name is nearest to an unknown one, or whose name
+  /// contains it. Empty if no name is near.
+  /// \param unknown  the name, with or without dashes.
+  /// \param dashes   what stands before the name in the suggestion.
+  std::string suggestion(std::string_view unknown, std::string_view dashes = "--") const {
+    unknown.remove_prefix(std::min(unknown.find_first_not_of('-'), unknown.size()));
+    if (unknown.size() < 2 || unknown.size() > 40) return {};
+    std::string nearest;
+    std::size_t least = 1 + unknown.size() / 3;
+    for (const CLI::Option* const option : std::as_const(*app_).get_options()) {
+      if (!option->nonpositional()) continue;
+      for (const std::string& name : option->get_lnames()) {
+        const bool is_part = ("-" + name + "-").find("-" + std::string(unknown) + "-") != std::string::npos;
+        const std::size_t distance = is_part ? 0 : edit_distance(unknown, name);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = name;
+      }
+    }
+    return nearest.empty() ? std::string() : "; the nearest option is " + std::string(dashes) + nearest;
+  }
+
   /// Removes the command from the words: all that follows the options, or `--`.
   std::vector<std::string> take_command(std::vector<std::string>& words) const {
     std::size_t at = 0;
@@ -392,7 +431,8 @@ class subcommand {
     const std::vector<std::string> extras = app_->remaining();
     for (const std::string& word : extras)
       if (word.starts_with('-') && word != "-" && word != "--")
-        refuse("unknown option \"" + one_line(word.substr(0, word.find('='))) + "\"");
+        refuse("unknown option \"" + one_line(word.substr(0, word.find('='))) + "\"" +
+               suggestion(std::string_view(word).substr(0, word.find('='))));
     for (const std::string& word : extras)
       if (word != "--") refuse("\"" + one_line(word) + "\" is an unexpected argument");
     return true;
@@ -588,10 +628,12 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
       "Offers the tool run_agent: this model works on a task in the workspace of the client, with tools for commands "
       "and files, for at most an hour. Not for pyodide.");
   add_one(app, "--agent-url", raw.agent_url, "URL", other_agent,
-          "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI.");
+          "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI. "
+          "(cofferdam agent: --base-url.)");
   add_one(app, "--agent-key-variable", raw.agent_key, "VARIABLE", other_agent,
           "Reads the API key from this environment variable. Default: OPENAI_API_KEY; with --agent-url, no key.");
-  add_one(app, "--agent-turns", raw.agent_turns, "N", other_agent, "Limits the turns of each task. Default: 30.");
+  add_one(app, "--agent-turns", raw.agent_turns, "N", other_agent,
+          "Limits the turns of each task. Default: 30. (cofferdam agent: --max-turns.)");
   add_one(app, "--agent-tokens", raw.agent_tokens, "N", other_agent,
           "Limits the tokens of each task, input and output together. Default: no limit.");
   add_pool(
@@ -699,7 +741,7 @@ std::vector<std::string> read_config(const subcommand& known, const std::string&
     } else if (name == "python") {
       words.push_back(option + "=" + text_of(value, name));
     } else if (!known.takes_value(option) || name == "config") {
-      refuse("unknown option \"" + one_line(name) + "\" in the configuration");
+      refuse("unknown option \"" + one_line(name) + "\" in the configuration" + known.suggestion(name, ""));
     } else if (name == "guards" && value.is_array()) {
       std::string guards;
       for (const boost::json::value& item : value.get_array())
@@ -864,11 +906,13 @@ subcommand describe_agent(raw_agent& raw) {
           "Saves the files of finished work in this folder, and those of unfinished work in DIR/unfinished. Default: "
           "agent-output.");
   add_one(app, "--base-url", raw.base_url, "URL", "THE MODEL",
-          "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI.");
+          "Uses this OpenAI-compatible server. Default: the environment variable OPENAI_BASE_URL, otherwise OpenAI. "
+          "(cofferdam mcp: --agent-url.)");
   add_one(app, "--model", raw.model, "NAME", "THE MODEL", "Chooses the model. Default: gpt-5-mini.");
   add_one(app, "--skills", raw.skills, "DIR", "THE MODEL",
           "Offers the skills of this folder, DIR/NAME/SKILL.md, which the model reads when it needs them.");
-  add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL", "Limits the number of turns. Default: 30.");
+  add_one(app, "--max-turns", raw.max_turns, "N", "THE MODEL",
+          "Limits the number of turns. Default: 30. (cofferdam mcp: --agent-turns.)");
   add_quiet(app, raw.quiet);
   described.finish();
   described.note(

@@ -10,6 +10,7 @@
 #include <cofferdam/backends/over.hpp>
 #include <cofferdam/core/any_provider.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/network/allow_hosts.hpp>
 #include <cofferdam/network/egress_policy.hpp>
 #include <cofferdam/network/host_rule.hpp>
@@ -17,6 +18,7 @@
 #include "options.hpp"
 #include "progress.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -24,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace program {
 
@@ -166,6 +169,31 @@ any_provider with_hosts(any_provider provider, const place_options& options) {
     }
   }
   return any_provider(std::move(provider) | policy);
+}
+
+std::vector<std::string> reachable_hosts(const place_options& options) {
+  if (options.provider != "pyodide") return options.hosts;
+  std::vector<std::string> hosts = options.network;
+  std::erase(hosts, "none");
+  return hosts;
+}
+
+std::string about_network(const place_options& options) {
+  const bool is_pyodide = options.provider == "pyodide";
+  if (const std::vector<std::string> hosts = reachable_hosts(options); !hosts.empty()) {
+    constexpr std::size_t max_listed = 20;
+    std::string text = "Only these hosts can be reached: ";
+    for (std::size_t i = 0; i < hosts.size() && i < max_listed; ++i)
+      text += (i == 0 ? "" : ", ") + one_line(hosts[i], 100);
+    if (hosts.size() > max_listed) text += " and " + std::to_string(hosts.size() - max_listed) + " others";
+    return text + (is_pyodide ? "." : ". HTTP_PROXY and HTTPS_PROXY are set.");
+  }
+  const bool is_offline_by_default =
+      options.provider == "jail" || options.provider == "docker" || options.provider == "dockerfile" || is_pyodide;
+  const bool is_offline =
+      options.network.empty() ? is_offline_by_default : is_pyodide || options.network.back() == "none";
+  // A cluster may not enforce the network policy of a pod.
+  return is_offline && options.provider != "kubernetes" ? "There is no internet access." : "";
 }
 
 any_provider make_place(const place_options& options, progress* shown, image_pull pull) {

@@ -6,6 +6,9 @@
 
 #include "options.hpp"
 
+#include <string>
+#include <vector>
+
 namespace program {
 
 class progress;
@@ -23,5 +26,12 @@ cofferdam::any_provider with_hosts(cofferdam::any_provider provider, const place
 /// \throws usage_error if an option does not fit the provider.
 cofferdam::any_provider make_place(const place_options& options, progress* shown,
                                    image_pull pull = image_pull::allowed);
+
+/// Returns the hosts that the place may reach if it reaches nothing else; empty if there is no such list.
+std::vector<std::string> reachable_hosts(const place_options& options);
+
+/// Returns what a model must know about the network of the place: "There is no internet access.", or which hosts can be
+/// reached. Empty if the place sets no limit, or if the limit is not known.
+std::string about_network(const place_options& options);
 
 }  // namespace program

@@ -31,6 +31,7 @@
 #include "place.hpp"
 #include "report.hpp"
 #include "serving.hpp"
+#include "signals.hpp"
 #include "subcommands.hpp"
 
 #include <asio/any_io_executor.hpp>
@@ -39,14 +40,11 @@
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
-#include <asio/signal_set.hpp>
-#include <asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -54,7 +52,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -88,8 +85,7 @@ class served_gateway {
         address_(listens_on.first),
         shows_key_(shows_key),
         where_(listen_on(executor_, listens_on)),
-        signals_(loop, SIGINT, SIGTERM),
-        last_moment_(loop) {}
+        signals_(loop) {}
   served_gateway(const served_gateway&) = delete;
   served_gateway& operator=(const served_gateway&) = delete;
 
@@ -105,16 +101,7 @@ class served_gateway {
   /// Ends the service at the first signal. The program ends at the latest 9 s later, and immediately at a second
   /// signal.
   void stop_on_signal() {
-    signals_.async_wait([this](const std::error_code& cancelled, int) {
-      if (cancelled) return;
-      is_stopped_ = true;
-      last_moment_.expires_after(longest_end);
-      last_moment_.async_wait([](const std::error_code& in_time) {
-        if (!in_time) give_up("the open environments did not close in time");
-      });
-      signals_.async_wait([](const std::error_code& none, int) {
-        if (!none) give_up("stopped by a second signal before all environments were closed");
-      });
+    signals_.start([this] {
       if (gateway_) {
         asio::co_spawn(executor_, gateway_->stop(), [this](std::exception_ptr why) { stop_failure_ = std::move(why); });
       } else {
@@ -124,7 +111,7 @@ class served_gateway {
   }
 
   asio::cancellation_slot slot() { return opening_.slot(); }
-  bool is_stopped() const { return is_stopped_; }
+  bool is_stopped() const { return signals_.has_stopped(); }
   const std::exception_ptr& stop_failure() const { return stop_failure_; }
 
  private:
@@ -162,12 +149,10 @@ class served_gateway {
   std::string address_;
   bool shows_key_;
   listener where_;
-  asio::signal_set signals_;
-  asio::steady_timer last_moment_;
+  stop_signals signals_;
   asio::cancellation_signal opening_;
   std::optional<e2b_gateway::server> gateway_;
   std::exception_ptr stop_failure_;
-  bool is_stopped_ = false;
 };
 
 std::string network_of(const place_options& place) { return place.network.empty() ? "none" : place.network.back(); }

@@ -112,6 +112,7 @@ int session::run(awaitable<int> work) {
   auto ended = [&](std::exception_ptr why, int value) {
     failure = std::move(why);
     status = value;
+    has_ended_ = true;
     signals_.cancel();
     last_moment_.cancel();
   };
@@ -123,13 +124,14 @@ int session::run(awaitable<int> work) {
 
 void session::wait_for_signal() {
   signals_.async_wait([this](const std::error_code& cancelled, int number) {
-    if (cancelled) return;
-    on_signal(number);
+    if (cancelled || has_ended_) return;
     wait_for_signal();
+    on_signal(number);
   });
 }
 
 void session::on_signal(int number) {
+  if (filter_.is_copy(number)) return;
   if (cancelled_by_ != 0) give_up("ended by a second signal before all was closed", status_of_signal + number);
   if (number == SIGINT && has_command_) {
     has_command_ = false;

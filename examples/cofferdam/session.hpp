@@ -4,6 +4,8 @@
 
 #include <cofferdam/core/asio.hpp>
 
+#include "signals.hpp"
+
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/io_context.hpp>
@@ -68,7 +70,9 @@ class session {
   asio::steady_timer interrupt_{loop_};
   asio::steady_timer last_moment_{loop_};
   asio::cancellation_signal stop_;
+  signal_filter filter_;
   bool has_command_ = false;
+  bool has_ended_ = false;
   int cancelled_by_ = 0;
 };
 

@@ -10,6 +10,7 @@ images of tests/docker/images.sh). COFFERDAM_REQUIRE=all makes a missing place a
 `N passed, N failed, N skipped`.
 """
 import base64
+import io
 import json
 import os
 import re
@@ -383,9 +384,24 @@ def test_two_interrupts_end_everything(place):
     running, seconds = interruptible(place, "echo ignored")
     running.send_signal(signal.SIGINT)
     line_of(running.stdout, b"ignored\n")
+    time.sleep(0.3)  # within 200 ms, it would be a copy of the first
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=LIMIT)
     equal(running.returncode, 128 + signal.SIGINT)
+    nothing_is_left(seconds)
+
+
+def send_twice(running, number, pause):
+    running.send_signal(number)
+    time.sleep(pause)
+    running.send_signal(number)
+
+
+def test_copies_of_a_signal_count_as_one(place):
+    running, seconds = interruptible(place, "sleep 1; echo ended; exit 3")
+    send_twice(running, signal.SIGINT, 0.02)  # as timeout(1) does
+    out, err = running.communicate(timeout=LIMIT)
+    equal((running.returncode, out), (3, b"ended\n"), err)
     nothing_is_left(seconds)
 
 
@@ -740,6 +756,22 @@ def test_serve_prints_its_variables_and_runs_a_command(place):
     equal(client.end(), 0)
 
 
+def once_copies_of_a_signal_end_a_server_in_order():
+    for pause, expected in ((0.02, 0), (0.4, 125)):
+        client = ServeClient(Place("local", ["--provider", "local"]))
+        client.sandbox()
+        # A request that does not end delays the end of the server by a second.
+        host, port = client.variables["E2B_API_URL"].removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as slow:
+            key = client.variables["E2B_API_KEY"]
+            slow.sendall(f"POST /sandboxes HTTP/1.1\r\nHost: {host}\r\nX-API-KEY: {key}\r\nContent-Length: 50\r\n\r\n{{".encode())
+            time.sleep(0.2)
+            send_twice(client.server, signal.SIGINT, pause)
+            equal(client.server.wait(LIMIT), expected, pause)
+        _, err = client.server.communicate(timeout=LIMIT)
+        equal(b"a second signal" in err, expected == 125, err)
+
+
 def test_serve_refuses_a_sandbox_without_internet_only_on_local(place):
     client = ServeClient(place)
     try:
@@ -855,6 +887,37 @@ def test_agent_works_on_a_file(place):
             equal(status, 0, out, err)
             equal(Path(folder, "made/count.txt").read_text().strip(), "3", out)
             check(b"finished: The file has 3 lines." in out and b"2 turns" in out and b"\x1b" not in out, out)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class ListeningModel(Model):
+    """A model that keeps the requests it gets."""
+    requests = []
+
+    def do_POST(self):
+        length = self.headers["Content-Length"]
+        body = self.rfile.read(int(length))
+        self.requests.append(json.loads(body))
+        self.rfile = io.BytesIO(body)
+        super().do_POST()
+
+
+def on_jail_an_agent_is_told_which_hosts_it_reaches(place):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ListeningModel)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        for words, expected in (([], "There is no internet access."), (["--network", "host"], None),
+                                (["--allow-host", "example.org"], "Only these hosts can be reached: example.org. HTTP")):
+            ListeningModel.requests.clear()
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "data.csv").write_text("a\nb\nc\n")
+                status, _, err = place.run("--base-url", f"http://127.0.0.1:{server.server_port}/v1", "--model", "m", "--input", "data.csv",
+                                           "--output", "made", *words, "Count.", subcommand="agent", cwd=folder)
+            equal(status, 0, err)
+            prompt = json.dumps(ListeningModel.requests[0]["messages"][0])
+            equal(expected in prompt if expected else "internet" not in prompt and "hosts" not in prompt, True, words, prompt)
     finally:
         server.shutdown()
         server.server_close()
@@ -1111,7 +1174,56 @@ def tools_of_mcp(*words):
         server.stdout.readline()
         answer = json.loads(server.stdout.readline())
         server.stdin.close()
-    return {tool["name"] for tool in answer["result"]["tools"]}
+    return {tool["name"]: tool for tool in answer["result"]["tools"]}
+
+
+def once_mcp_tells_models_which_hosts_can_be_reached():
+    two = "Only these hosts can be reached: example.org, *.example.net:8443. HTTP_PROXY and HTTPS_PROXY are set."
+    for words, expected, is_open in (([], "There is no internet access.", False),
+                                     (["--allow-host", "example.org", "--allow-host", "*.example.net:8443"], two, True),
+                                     (["--network", "host"], None, True),
+                                     (["--provider", "pyodide"], "There is no internet access.", False),
+                                     (["--provider", "pyodide", "--network", "example.org"], "Only these hosts can be reached: example.org.", True)):
+        tools = tools_of_mcp(*words)
+        for name in ("code_exec", "run_python"):
+            if name in tools:
+                lines = tools[name]["description"].splitlines()
+                found = [line for line in lines if "internet access" in line or "can be reached" in line]
+                equal([line.removeprefix("- ").rpartition("own. ")[2] for line in found], [expected] if expected else [], words, name)
+                equal(tools[name]["annotations"]["openWorldHint"], is_open, words, name)
+        check("run_python" in tools, words)
+
+
+def refused_by_mcp(servers):
+    """Returns the error output of `cofferdam-mcp --tools` for servers that are refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tools.json")
+        file.write_text(json.dumps({"mcpServers": servers}))
+        ended = subprocess.run([str(FOLDER / "cofferdam-mcp"), "--provider", "local", "--tools", str(file)], stdin=subprocess.DEVNULL,
+                               capture_output=True, timeout=LIMIT, text=True)
+        equal((ended.returncode, ended.stdout), (125, ""), ended.stderr)
+        return ended.stderr
+
+
+def once_a_server_without_tools_is_reported_before_any_server_starts():
+    with tempfile.TemporaryDirectory() as folder:
+        started = Path(folder, "started")
+        servers = {"a": {"command": "sh", "args": ["-c", f"touch {started}; sleep 50"], "tools": "*"}, "b": {"command": "node"}}
+        err = refused_by_mcp(servers)
+        check('"b" lacks "tools"' in err and not started.exists(), err)
+    err = refused_by_mcp({"a": {"command": "sh", "args": ["-c", "exit 4"], "tools": "*"}, "b": {"command": "sleep", "args": ["50"], "tools": "*"}})
+    check('"a"' in err and "exit status 4" in err, err)
+
+
+def once_mcp_prints_for_which_servers_it_waits():
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "tools.json")
+        file.write_text(json.dumps({"mcpServers": {"silent one": {"command": "sleep", "args": ["100"], "tools": "*"}}}))
+        words = [str(FOLDER / "cofferdam-mcp"), "--provider", "local", "--tools", str(file)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+            line_of(server.stderr, b"cofferdam: still waiting for the MCP servers of --tools (silent one), for a minute at most\n")
+            server.send_signal(signal.SIGTERM)
+            equal(server.wait(LIMIT), 0)
 
 
 def once_the_command_line_of_mcp_overrides_its_configuration():
@@ -1128,6 +1240,17 @@ def once_the_command_line_of_mcp_overrides_its_configuration():
         ended = subprocess.run([str(FOLDER / "cofferdam-mcp"), "--config", str(config)], capture_output=True, timeout=LIMIT)
         equal((ended.returncode, ended.stdout), (125, b""))
         check(b'unknown option "bogus" in the configuration; see --help' in ended.stderr, ended.stderr)
+        config.write_text('{"allow_host": ["example.org"]}')
+        ended = subprocess.run([str(FOLDER / "cofferdam-mcp"), "--config", str(config)], capture_output=True, timeout=LIMIT)
+        check(b'unknown option "allow_host" in the configuration; the nearest option is allow-host; see' in ended.stderr, ended.stderr)
+
+
+def once_an_unknown_option_is_answered_by_the_nearest_one():
+    for subcommand, word, nearest in (("agent", "--url", "--base-url"), ("mcp", "--max-turns=3", None), ("run", "--time-out", "--timeout"),
+                                      ("run", "--alow", "--allow"), ("mcp", "--zzzzzz", None), ("run", "-x", None)):
+        ended = subprocess.run([PROGRAM, subcommand, word], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, text=True)
+        suggestion = f"; the nearest option is {nearest}" if nearest else ""
+        equal(ended.stderr, f'cofferdam: unknown option "{word.partition("=")[0]}"{suggestion}; see --help\n')
 
 
 def once_doctor_reports_each_provider():
