@@ -31,6 +31,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -776,6 +777,73 @@ awaitable<bool> holds(const std::function<bool()>& condition) {
     co_await pause.async_wait(asio::use_awaitable);
   }
   co_return condition();
+}
+
+// A server that sends requests without end, and does not take the answers.
+TEST(McpClient, only_so_many_answers_to_an_http_server_are_open) {
+  int open = 0;
+  int most_open = 0;
+  int all = 0;
+  bool reads = false;
+  int pings = 300;
+  const raw_handler handler = [&](http_call& call) -> awaitable<void> {
+    if (call.method() != "POST") {
+      co_await call.reply(http_reply(405));
+      co_return;
+    }
+    const bytes body = co_await call.read_all();
+    const object message = object_of(std::string(as_text(body)));
+    if (message.contains("method") && message.contains("id")) {
+      if (message.at("method").as_string() == "initialize") {
+        co_await call.reply(json_reply(greeting));
+        co_return;
+      }
+      std::string events;
+      for (int i = 0; i < pings; ++i)
+        events += R"(data: {"jsonrpc":"2.0","id":)" + std::to_string(i) + R"(,"method":"ping"})" + "\n\n";
+      object last = object_of(R"({"jsonrpc":"2.0","result":{}})");
+      last["id"] = message.at("id");
+      events += "data: " + boost::json::serialize(last) + "\n\n";
+      co_await call.reply(event_reply(events));
+      co_return;
+    }
+    if (!message.contains("method")) {
+      ++all;
+      most_open = std::max(most_open, ++open);
+      const std::function<bool()> is_allowed = [&] { return reads; };
+      const bool may_read = co_await holds(is_allowed);
+      EXPECT_TRUE(may_read);
+      --open;
+    }
+    co_await call.reply(http_reply(202));
+  };
+  const server_work body = [&](const std::string& url) -> awaitable<void> {
+    mcp::client_options options;
+    options.era(mcp::protocol_era::legacy);
+    mcp::client client = co_await mcp::client::connect(url, options);
+    static_cast<void>(co_await client.request("any", object()));
+    const std::function<bool()> some_wait = [&] { return open >= 32; };
+    const bool has_some = co_await holds(some_wait);
+    EXPECT_TRUE(has_some) << open;
+    static_cast<void>(co_await client.request("any", object()));
+    static_cast<void>(co_await client.request("any", object()));
+    EXPECT_LE(most_open, 48);
+    reads = true;  // answers can be sent again
+    const std::function<bool()> none_waits = [&] { return open == 0; };
+    const bool are_read = co_await holds(none_waits);
+    EXPECT_TRUE(are_read) << open;
+    asio::steady_timer pause(co_await asio::this_coro::executor, 50ms);
+    co_await pause.async_wait(asio::use_awaitable);
+    const int before = all;
+    pings = 5;
+    static_cast<void>(co_await client.request("any", object()));
+    const std::function<bool()> all_came = [&] { return all >= before + 5; };
+    const bool has_answers = co_await holds(all_came);
+    EXPECT_TRUE(has_answers) << all - before;
+    EXPECT_EQ(all, before + 5);
+    co_await client.close();
+  };
+  cofferdam_test::run([&]() -> awaitable<void> { co_await with_raw_server(handler, body); });
 }
 
 TEST(McpClient, a_stream_with_a_broken_message_goes_on_and_close_does_not_throw) {

@@ -160,7 +160,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static constexpr std::size_t most_elements = 10'000;
   static constexpr std::size_t most_listed = std::size_t{64} << 20U;  // bytes
   static constexpr std::size_t most_questions = 32;
-  static constexpr std::size_t most_answers = 64;  // with the refusals of further requests
+  // With the refusals of further requests. By HTTP, this leaves 16 connections for the client's own requests.
+  static constexpr std::size_t most_answers = 48;
 
   /// Returns the words for the server in messages.
   std::string server() const {
