@@ -326,9 +326,10 @@ def on_jail_commands_reach_the_hosts_that_are_allowed_and_no_others(place):
 
     if shutil.which("curl") is None:
         return
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+    # In a sandbox, 127.0.0.1 is the sandbox itself; 127.0.0.2 stands for another machine.
+    with ThreadingHTTPServer(("127.0.0.2", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        host = f"127.0.0.1:{server.server_port}"
+        host = f"127.0.0.2:{server.server_port}"
         curl = ["curl", "-sS", "--noproxy", ""]
         equal(place.run("--allow-host", host, "--", *curl, f"http://{host}/x")[:2], (0, b"answer /x"))
         _, out, _ = place.run("--allow-host", "example.org", "--", *curl, f"http://{host}/x")
@@ -1221,7 +1222,7 @@ def once_mcp_prints_for_which_servers_it_waits():
         file.write_text(json.dumps({"mcpServers": {"silent one": {"command": "sleep", "args": ["100"], "tools": "*"}}}))
         words = [str(FOLDER / "cofferdam-mcp"), "--provider", "local", "--tools", str(file)]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
-            line_of(server.stderr, b"cofferdam: still waiting for the MCP servers of --tools (silent one), for a minute at most\n")
+            line_of(server.stderr, b"cofferdam-mcp: still waiting for the MCP servers of --tools (silent one), for a minute at most\n")
             server.send_signal(signal.SIGTERM)
             equal(server.wait(LIMIT), 0)
 
