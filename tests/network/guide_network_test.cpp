@@ -39,7 +39,8 @@ TEST(GuideNetwork, a_jail_is_wrapped) { static_assert(code_exec_provider<decltyp
 TEST(GuideNetwork, the_policy_has_its_rules_in_the_order_of_their_weight) {
   const egress_policy policy = named_hosts(secret_string("Bearer x"));
   ASSERT_EQ(policy.rules().size(), 4U);
-  EXPECT_EQ(policy.rules()[0].place(), "packages.example.org");
+  EXPECT_EQ(policy.rules()[0].place(), "models.example.com") << "the rule with the secret";
+  EXPECT_EQ(policy.rules()[1].place(), "packages.example.org");
   EXPECT_EQ(policy.rules()[3].place(), "*.files.example.org");
   EXPECT_NE(egress_proxy(policy).authority_pem(), "");
   EXPECT_EQ(egress_proxy(egress_policy("packages.example.org")).authority_pem(), "");

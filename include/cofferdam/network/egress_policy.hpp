@@ -96,7 +96,7 @@ class egress_policy : public pipeable {
   template <tunnelling_environment Inner>
   allow_hosts_layer<Inner> attach(Inner inner) const;
 
-  /// Returns the rules, those with exact names first.
+  /// Returns the rules in the order in which they count.
   const std::vector<host_rule>& rules() const noexcept { return rules_; }
 
  private:
