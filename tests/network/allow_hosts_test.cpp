@@ -174,18 +174,6 @@ TEST_F(AllowHosts, an_environment_with_another_way_out_is_not_opened) {
   }
 }
 
-TEST_F(AllowHosts, a_rule_for_the_loopback_interface_says_that_it_is_the_sandbox) {
-  for (const char* place : {"localhost:8080", "127.0.0.1:8080", "[::1]:8080"}) {
-    try {
-      outputs(recipe() | allow_hosts(place), {"true"});
-      FAIL() << "it was opened";
-    } catch (const error& failure) {
-      EXPECT_EQ(failure.code(), exec_errc::invalid_argument);
-      EXPECT_TRUE(contains(failure.what(), "is the sandbox itself")) << failure.what();
-    }
-  }
-}
-
 TEST_F(AllowHosts, the_order_of_layers_does_not_matter) {
   const std::uint16_t port = servers_.start(echo_server(seen_));
   const host_rule rule = host_rule("a.example.org:80").at("127.0.0.1", port);

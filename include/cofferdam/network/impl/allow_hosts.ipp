@@ -10,12 +10,9 @@
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/network/allow_hosts.hpp>
-#include <cofferdam/network/detail/egress_decision.hpp>
-#include <cofferdam/network/detail/host_name.hpp>
 #include <cofferdam/network/detail/served_listener.hpp>
 #include <cofferdam/network/egress_policy.hpp>
 #include <cofferdam/network/egress_proxy.hpp>
-#include <cofferdam/network/host_rule.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/this_coro.hpp>
@@ -42,21 +39,9 @@ awaitable<void> require_no_way_out(guest_network network) {
                   "jail() and docker's network(\"none\") do");
 }
 
-/// Throws if a rule names the loopback interface, which is that of the sandbox for its programs.
-inline void require_other_machines(const egress_policy& policy) {
-  for (const host_rule& rule : policy.rules())
-    for (const char* const own : {"localhost", "127.0.0.1", "::1"})
-      if (rule_reader::covers_host(rule, parse_host(own).value()))
-        throw error(exec_errc::invalid_argument,
-                    "allow_hosts: inside, " + rule.place() +
-                        " is the sandbox itself, so programs do not use the proxy for it; give the server on this "
-                        "machine a name: host_rule(\"store.example.org:8080\").at(\"127.0.0.1\", 8080)");
-}
-
 template <class>
 awaitable<served_listener_handle> begin_egress(guest_network network, egress_policy policy) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  require_other_machines(policy);
   co_await require_no_way_out<>(network);
   std::string authorities = policy.trusted();
   if (!authorities.empty()) authorities += "\n";
