@@ -394,9 +394,11 @@ TEST_F(Egress, a_large_body_with_expect_continue_arrives_whole) {
   client.send(
       "POST http://web.example.org/ HTTP/1.1\r\nHost: web.example.org\r\nExpect: 100-continue\r\nConnection: "
       "close\r\nTransfer-Encoding: chunked\r\n\r\n");
-  EXPECT_TRUE(contains(client.receive("\r\n\r\n"), "100 Continue"));
+  // The server does not wait for the body, so its answer may come together with the status 100.
+  std::string answer = client.receive("\r\n\r\n");
+  EXPECT_TRUE(contains(answer, "100 Continue")) << answer;
   client.send("5\r\nhello\r\n0\r\n\r\n");
-  const std::string answer = client.receive();
+  answer += client.receive();
   EXPECT_TRUE(contains(answer, "200 OK")) << answer;
   EXPECT_FALSE(contains(seen_->joined(), "Expect")) << seen_->joined();
 }
