@@ -8,6 +8,7 @@
 #include <cofferdam/core/with.hpp>
 
 #include "support/jail_tests.hpp"
+#include "support/pass_descriptor.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -33,7 +33,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -310,22 +309,8 @@ class generous_sockets {
 
  private:
   void serve(int listener) const {
-    for (int client = -1; (client = ::accept(listener, nullptr, nullptr)) >= 0; ::close(client)) {
-      char byte = 'x';
-      iovec data{&byte, 1};
-      alignas(cmsghdr) char room[CMSG_SPACE(sizeof file_)] = {};
-      msghdr message{};
-      message.msg_iov = &data;
-      message.msg_iovlen = 1;
-      message.msg_control = room;
-      message.msg_controllen = sizeof room;
-      cmsghdr* const header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof file_);
-      std::memcpy(CMSG_DATA(header), &file_, sizeof file_);
-      ::sendmsg(client, &message, MSG_NOSIGNAL);
-    }
+    for (int client = -1; (client = ::accept(listener, nullptr, nullptr)) >= 0; ::close(client))
+      cofferdam_test::pass_descriptor(client, file_);
   }
 
   int file_;

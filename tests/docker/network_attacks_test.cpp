@@ -20,6 +20,7 @@
 #include "support/attack_place.hpp"
 #include "support/census.hpp"
 #include "support/paths.hpp"
+#include "support/process_memory.hpp"
 #include "support/require.hpp"
 #include "support/result_of.hpp"
 
@@ -39,7 +40,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <fstream>
 #include <functional>
@@ -462,27 +462,6 @@ TEST_P(NetworkAttack, NT_16_each_hop_of_a_redirect_is_judged) {
 
 // ---- secrets --------------------------------------------------------------------------------------------------------
 
-/// Returns true if a text is in writable memory of one of the processes.
-bool memory_contains(const std::vector<pid_t>& processes, const std::string& text) {
-  for (const pid_t process : processes) {
-    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-    std::ifstream memory("/proc/" + std::to_string(process) + "/mem", std::ios::binary);
-    std::string line;
-    while (std::getline(maps, line)) {
-      unsigned long begin = 0;
-      unsigned long end = 0;
-      if (std::sscanf(line.c_str(), "%lx-%lx r", &begin, &end) != 2 || !contains(line, " rw")) continue;
-      if (end - begin > (64UL << 20)) continue;  // the stacks and heaps of these programs are smaller
-      std::string content(end - begin, '\0');
-      memory.clear();
-      memory.seekg(static_cast<std::streamoff>(begin));
-      memory.read(content.data(), static_cast<std::streamsize>(content.size()));
-      if (contains(content, text)) return true;
-    }
-  }
-  return false;
-}
-
 /// Records what a client sends first, and answers without sending it back.
 awaitable<void> record_first(byte_stream stream, std::shared_ptr<received_requests> seen) {
   std::array<std::byte, 8192> room{};
@@ -535,9 +514,10 @@ TEST_P(NetworkAttack, NT_17_a_secret_reaches_its_host_and_never_the_guest) {
     }
     const std::vector<pid_t> inside = processes_of("hold");
     EXPECT_GE(inside.size(), 2U);
-    EXPECT_FALSE(memory_contains(inside, "s3cret"s + "-t0ken"));
-    EXPECT_TRUE(memory_contains({::getpid()}, "s3cret"s + "-t0ken")) << "the control: it is in this program";
-    EXPECT_TRUE(memory_contains(inside, "api.example.org")) << "the control: their memory is read";
+    EXPECT_FALSE(cofferdam_test::memory_contains(inside, "s3cret"s + "-t0ken"));
+    EXPECT_TRUE(cofferdam_test::memory_contains({::getpid()}, "s3cret"s + "-t0ken"))
+        << "the control: it is in this program";
+    EXPECT_TRUE(cofferdam_test::memory_contains(inside, "api.example.org")) << "the control: their memory is read";
     co_await held.signal(SIGKILL);
     co_await held.wait();
     const command looks = attack({"look"});

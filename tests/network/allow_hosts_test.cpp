@@ -15,6 +15,7 @@
 #include "network/egress_host.hpp"
 #include "support/census.hpp"
 #include "support/jail_tests.hpp"
+#include "support/process_memory.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
 
@@ -28,8 +29,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
@@ -195,27 +194,6 @@ TEST_F(AllowHosts, a_provider_of_any_type_is_wrapped) {
   EXPECT_THROW(outputs(bare | allow_hosts("a.example.org"), {"true"}), error);
 }
 
-/// Returns true if a text is in the memory of one of the processes.
-bool is_in_memory_of(const std::vector<pid_t>& processes, const std::string& text) {
-  for (const pid_t process : processes) {
-    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
-    std::ifstream memory("/proc/" + std::to_string(process) + "/mem", std::ios::binary);
-    std::string line;
-    while (std::getline(maps, line)) {
-      unsigned long begin = 0;
-      unsigned long end = 0;
-      if (std::sscanf(line.c_str(), "%lx-%lx r", &begin, &end) != 2 || line.find(" rw") == std::string::npos) continue;
-      if (end - begin > (64UL << 20)) continue;  // the warden's tables and buffers are smaller
-      std::string content(end - begin, '\0');
-      memory.clear();
-      memory.seekg(static_cast<std::streamoff>(begin));
-      memory.read(content.data(), static_cast<std::streamsize>(content.size()));
-      if (content.find(text) != std::string::npos) return true;
-    }
-  }
-  return false;
-}
-
 TEST_F(AllowHosts, NT_17_a_secret_never_enters_the_jail) {
   const certificate root("");
   const certificate leaf("DNS:api.example.org", &root);
@@ -237,8 +215,8 @@ TEST_F(AllowHosts, NT_17_a_secret_never_enters_the_jail) {
     for (const cofferdam_test::process_entry& each : cofferdam_test::process_table())
       if (each.name == "sleep" || each.name == "bwrap") inside.push_back(each.pid);
     EXPECT_FALSE(inside.empty());
-    EXPECT_FALSE(is_in_memory_of(inside, secret));
-    EXPECT_TRUE(is_in_memory_of({::getpid()}, secret)) << "the control: it is in this program";
+    EXPECT_FALSE(cofferdam_test::memory_contains(inside, secret));
+    EXPECT_TRUE(cofferdam_test::memory_contains({::getpid()}, secret)) << "the control: it is in this program";
     co_await sleeper.signal(SIGKILL);
     co_await sleeper.wait();
   });

@@ -2,6 +2,8 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include "support/pass_descriptor.hpp"
+
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -252,21 +254,7 @@ class unix_canary {
         const std::lock_guard lock(mutex_);
         ++connections_;
       }
-      char byte = 'x';
-      iovec data{&byte, 1};
-      const int file = file_.get();
-      alignas(cmsghdr) char room[CMSG_SPACE(sizeof file)] = {};
-      msghdr message{};
-      message.msg_iov = &data;
-      message.msg_iovlen = 1;
-      message.msg_control = room;
-      message.msg_controllen = sizeof room;
-      cmsghdr* const header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof file);
-      std::memcpy(CMSG_DATA(header), &file, sizeof file);
-      ::sendmsg(client, &message, MSG_NOSIGNAL);
+      pass_descriptor(client, file_.get());
     }
   }
 
