@@ -567,7 +567,9 @@ TEST(McpClient, a_start_that_fails_has_a_reason) {
        "mcp: the server has ended: exit status 3; its error output: no key\\n"},
       {failed_start(argv({"no-such-program"}), {}),
        "mcp: the server has ended: Cannot run \"no-such-program\": No such file or directory"},
-      {failed_start(scripted({"mute"}), hasty), "mcp: the server did not answer initialize within the time limit"},
+      {failed_start(scripted({"mute"}), hasty),
+       "mcp: the server did not answer initialize within the time limit of 200 ms; check that it is "
+       "an MCP server"},
   };
   for (const auto& [failure, text] : rows) {
     EXPECT_TRUE(failure && failure->code() == exec_errc::provider_failed);

@@ -43,8 +43,6 @@ namespace cofferdam::inline COFFERDAM_ABI::mcp::detail {
 /// listeners.
 class client_core : public std::enable_shared_from_this<client_core> {
  public:
-  using clock = client_link::clock;
-
   client_core(asio::any_io_executor executor, client_options options)
       : executor_(executor),
         options_(std::move(options)),
@@ -77,8 +75,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// \param on_progress  receives the progress; may be empty.
   static awaitable<boost::json::object> request(std::shared_ptr<client_core> self, std::string method,
                                                 boost::json::object params, progress_listener on_progress = nullptr) {
-    const clock::time_point until = clock::now() + self->options_.timeout();
-    boost::json::object result = co_await once(self, method, params, on_progress, until);
+    const request_time limit(self->options_.timeout());
+    boost::json::object result = co_await once(self, method, params, on_progress, limit);
     for (int round = 0; text_at(result, "resultType") == "input_required"; ++round) {
       if (round == most_rounds)
         throw protocol_violation(self->server(), "it asks for input again and again (" + method + ")");
@@ -87,7 +85,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
       repeated["inputResponses"] = std::move(answers);
       if (const auto state = if_text_at(result, "requestState"))
         repeated["requestState"] = cofferdam::detail::json_text(*state);
-      result = co_await once(self, method, std::move(repeated), on_progress, until);
+      result = co_await once(self, method, std::move(repeated), on_progress, limit);
     }
     co_return result;
   }
@@ -223,8 +221,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
     params["protocolVersion"] = cofferdam::detail::json_text(latest_legacy);
     params["capabilities"] = self->own_capabilities();
     params["clientInfo"] = self->own_info();
-    const clock::time_point until = clock::now() + self->options_.start_timeout();
-    const boost::json::object result = co_await plain(self, "initialize", std::move(params), nullptr, until);
+    const request_time limit(self->options_.start_timeout());
+    const boost::json::object result = co_await plain(self, "initialize", std::move(params), nullptr, limit);
     const std::string version(text_at(result, "protocolVersion"));
     if (!is_legacy(version))
       throw error(exec_errc::unsupported, "mcp: " + self->server() + " speaks version \"" +
@@ -239,12 +237,12 @@ class client_core : public std::enable_shared_from_this<client_core> {
   static awaitable<void> discover(std::shared_ptr<client_core> self) {
     self->version_ = modern_version;
     self->link_->speak(modern_version);
-    const clock::time_point until = clock::now() + self->options_.start_timeout();
+    const request_time limit(self->options_.start_timeout());
     boost::json::object result;
     for (bool is_again = false;; is_again = true) {
       std::optional<server_error> refused;
       try {
-        result = co_await plain(self, "server/discover", boost::json::object(), nullptr, until);
+        result = co_await plain(self, "server/discover", boost::json::object(), nullptr, limit);
       } catch (const server_error& failure) {
         refused = failure;
       }
@@ -278,9 +276,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// Sends a request, once more if the server has forgotten the session.
   static awaitable<boost::json::object> once(std::shared_ptr<client_core> self, std::string method,
                                              boost::json::object params, progress_listener on_progress,
-                                             clock::time_point until) {
+                                             request_time limit) {
     while (self->is_renewing_) {
-      const wait_result woken = co_await self->renewed_.wait(until);
+      const wait_result woken = co_await self->renewed_.wait(limit.end());
       if (woken == wait_result::cancelled) throw error(exec_errc::cancelled, "mcp: " + method + " was cancelled");
       if (woken == wait_result::timed_out) break;
     }
@@ -288,21 +286,21 @@ class client_core : public std::enable_shared_from_this<client_core> {
     boost::json::object result;
     const std::uint64_t session = self->sessions_;
     try {
-      result = co_await plain(self, method, params, on_progress, until);
+      result = co_await plain(self, method, params, on_progress, limit);
     } catch (const session_lost&) {
       is_lost = true;
     }
     if (!is_lost) co_return result;
-    co_await renew(self, session, until);
-    result = co_await plain(self, std::move(method), std::move(params), std::move(on_progress), until);
+    co_await renew(self, session, limit);
+    result = co_await plain(self, std::move(method), std::move(params), std::move(on_progress), limit);
     co_return result;
   }
 
   /// Begins a new session, unless another request has done that meanwhile, and waits while another request does it.
   /// \param lost  the number of the session that the server has forgotten.
-  static awaitable<void> renew(std::shared_ptr<client_core> self, std::uint64_t lost, clock::time_point until) {
+  static awaitable<void> renew(std::shared_ptr<client_core> self, std::uint64_t lost, request_time limit) {
     while (self->is_renewing_) {
-      const wait_result woken = co_await self->renewed_.wait(until);
+      const wait_result woken = co_await self->renewed_.wait(limit.end());
       if (woken != wait_result::notified)
         throw error(woken == wait_result::cancelled ? exec_errc::cancelled : exec_errc::unavailable,
                     "mcp: the request ended before a new session began");
@@ -331,7 +329,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
 
   static awaitable<boost::json::object> plain(std::shared_ptr<client_core> self, std::string method,
                                               boost::json::object params, progress_listener on_progress,
-                                              clock::time_point until) {
+                                              request_time limit) {
     if (self->is_closed_) throw error(exec_errc::environment_closed, "mcp: the client was closed");
     client_request what;
     what.id = std::to_string(++self->last_id_);
@@ -340,7 +338,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     self->complete(params, on_progress ? what.id : std::string());
     what.text = rpc_request(what.id, method, params);
     const heard_progress heard(*self, what.id, std::move(on_progress));
-    boost::json::object response = co_await self->link_->request(std::move(what), until);
+    boost::json::object response = co_await self->link_->request(std::move(what), limit);
     if (const boost::json::object* const failure = object_at(response, "error")) {
       const boost::json::value* const data = cofferdam::detail::member(*failure, "data");
       const int number = static_cast<int>(cofferdam::detail::number_at(*failure, "code").value_or(0));
@@ -543,7 +541,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     params["notifications"] = std::move(wanted);
     try {
       const boost::json::object result =
-          co_await plain(self, "subscriptions/listen", std::move(params), nullptr, clock::time_point::max());
+          co_await plain(self, "subscriptions/listen", std::move(params), nullptr, request_time::unlimited());
       static_cast<void>(result);
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled) throw;

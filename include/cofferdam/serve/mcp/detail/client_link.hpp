@@ -11,6 +11,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -30,6 +31,31 @@ class client_request {
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
+/// The time limit of a request. It begins to run with the construction.
+class request_time {
+ public:
+  using clock = cofferdam::detail::async_event::clock;
+
+  explicit request_time(std::chrono::milliseconds limit) : end_(clock::now() + limit), limit_(limit) {}
+
+  static request_time unlimited() { return request_time(); }
+
+  clock::time_point end() const noexcept { return end_; }
+  /// Returns the error of a server that has not answered in time.
+  error missed(const std::string& server, const std::string& method) const {
+    const bool is_first = method == "initialize" || method == "server/discover";
+    return {exec_errc::unavailable, "mcp: " + server + " did not answer " + method + " within the time limit of " +
+                                        std::to_string(limit_.count()) + " ms" +
+                                        (is_first ? "; check that it is an MCP server" : "")};
+  }
+
+ private:
+  request_time() : end_(cofferdam::detail::async_event::never), limit_(std::chrono::milliseconds::max()) {}
+
+  clock::time_point end_;
+  std::chrono::milliseconds limit_;
+};
+
 /// A function that receives the messages of a server that are no responses.
 using server_message_listener = std::function<void(rpc_message)>;
 
@@ -44,10 +70,9 @@ class client_link {
   virtual ~client_link() = default;
 
   /// Sends a request, and returns the response: a message with `result` or `error`.
-  /// \param until  the time limit.
   /// \throws error{exec_errc::unavailable} at the time limit, after the server was notified; the errors of
   ///     `mcp::client`.
-  virtual awaitable<boost::json::object> request(client_request what, clock::time_point until) = 0;
+  virtual awaitable<boost::json::object> request(client_request what, request_time limit) = 0;
   /// Sends a notification or a response.
   virtual awaitable<void> send(std::string text) = 0;
   /// Sets the version of the protocol after the handshake.

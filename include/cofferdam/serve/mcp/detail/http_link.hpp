@@ -92,8 +92,8 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     static_cast<void>(message("POST"));  // reports a token with a line break now
   }
 
-  awaitable<boost::json::object> request(client_request what, clock::time_point until) override {
-    return ask(shared_from_this(), std::move(what), until);
+  awaitable<boost::json::object> request(client_request what, request_time limit) override {
+    return ask(shared_from_this(), std::move(what), limit);
   }
   awaitable<void> send(std::string text) override { return post(shared_from_this(), std::move(text)); }
   void speak(std::string_view version) override { version_ = version; }
@@ -218,15 +218,14 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     return {exec_errc::provider_lost, text};
   }
 
-  static awaitable<boost::json::object> ask(std::shared_ptr<http_link> self, client_request what,
-                                            clock::time_point until) {
+  static awaitable<boost::json::object> ask(std::shared_ptr<http_link> self, client_request what, request_time limit) {
     boost::json::object response;
     bool is_cancelled = false;
     bool is_in_time = false;
     const client_request& asked = what;
     try {
-      request_limit limit(*self, until);
-      is_in_time = co_await cofferdam::detail::arrived_before(limit.timer(), exchange(self, asked, response));
+      request_limit running(*self, limit.end());
+      is_in_time = co_await cofferdam::detail::arrived_before(running.timer(), exchange(self, asked, response));
     } catch (const error& failure) {
       if (failure.code() != exec_errc::cancelled && !self->is_abandoned_) throw;
       is_cancelled = true;
@@ -239,9 +238,7 @@ class http_link final : public client_link, public std::enable_shared_from_this<
     // In the modern era, the end of the connection is the cancellation.
     if (self->version_ != modern_version && what.method != "initialize")
       self->tasks_->spawn(notify(self, cancellation_of(what.id, is_cancelled ? "cancelled" : "time limit")));
-    if (!is_cancelled)
-      throw error(exec_errc::unavailable,
-                  "mcp: " + self->name() + " did not answer " + what.method + " within the time limit");
+    if (!is_cancelled) throw limit.missed(self->name(), what.method);
     throw error(exec_errc::cancelled, "mcp: " + what.method + " was cancelled");
   }
 

@@ -68,8 +68,8 @@ class process_link final : public client_link, public std::enable_shared_from_th
     tasks_->spawn(write_all(shared_from_this()));
   }
 
-  awaitable<boost::json::object> request(client_request what, clock::time_point until) override {
-    return ask(shared_from_this(), std::move(what), until);
+  awaitable<boost::json::object> request(client_request what, request_time limit) override {
+    return ask(shared_from_this(), std::move(what), limit);
   }
   awaitable<void> send(std::string text) override {
     enqueue(std::move(text));
@@ -118,14 +118,14 @@ class process_link final : public client_link, public std::enable_shared_from_th
   }
 
   static awaitable<boost::json::object> ask(std::shared_ptr<process_link> self, client_request what,
-                                            clock::time_point until) {
+                                            request_time limit) {
     const auto mine = std::make_shared<waiting>();
     self->enqueue(std::move(what.text));
     self->pending_[what.id] = mine;
     bool is_late = false;
     bool is_cancelled = false;
     while (!mine->response && !mine->failure && !self->lost_ && !self->is_closed_ && !is_late && !is_cancelled) {
-      const wait_result woken = co_await self->changed_.wait(until);
+      const wait_result woken = co_await self->changed_.wait(limit.end());
       is_cancelled = woken == wait_result::cancelled;
       is_late = woken == wait_result::timed_out;
     }
@@ -135,8 +135,7 @@ class process_link final : public client_link, public std::enable_shared_from_th
     if (self->lost_) throw *self->lost_;
     if (self->is_closed_) throw error(exec_errc::environment_closed, "mcp: the client was closed");
     if (what.method != "initialize") self->give_up(cancellation_of(what.id, is_late ? "time limit" : "cancelled"));
-    if (is_late)
-      throw error(exec_errc::unavailable, "mcp: the server did not answer " + what.method + " within the time limit");
+    if (is_late) throw limit.missed("the server", what.method);
     throw error(exec_errc::cancelled, "mcp: " + what.method + " was cancelled");
   }
 

@@ -29,7 +29,6 @@
 #include <boost/json/value.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
@@ -152,7 +151,6 @@ class open_server {
   client connected;
 
   static awaitable<void> begin(open_server& self, client_options options) {
-    const std::chrono::milliseconds limit = options.start_timeout();
     try {
       if (self.entry.url.empty()) {
         local recipe = local().without_warning();
@@ -167,10 +165,7 @@ class open_server {
       }
     } catch (const error& failure) {
       if (failure.code() == exec_errc::cancelled) throw;
-      std::string why = failure.what();
-      if (why.ends_with("within the time limit"))
-        why += " of " + std::to_string(limit.count()) + " ms; check that it is an MCP server";
-      throw self.named(failure, why);
+      throw self.named(failure, failure.what());
     }
   }
   /// Returns an error of the server with its name.
