@@ -108,12 +108,11 @@ session::session() {
 int session::run(awaitable<int> work) {
   int status = status_own_failure;
   std::exception_ptr failure;
-  wait_for_signal();
+  signals_.start([this](int number) { on_signal(number); });
   auto ended = [&](std::exception_ptr why, int value) {
     failure = std::move(why);
     status = value;
-    has_ended_ = true;
-    signals_.cancel();
+    signals_.stop();
     last_moment_.cancel();
   };
   asio::co_spawn(loop_, std::move(work), asio::bind_cancellation_slot(stop_.slot(), std::move(ended)));
@@ -122,16 +121,7 @@ int session::run(awaitable<int> work) {
   return cancelled_by_ == 0 ? status : status_of_signal + cancelled_by_;
 }
 
-void session::wait_for_signal() {
-  signals_.async_wait([this](const std::error_code& cancelled, int number) {
-    if (cancelled || has_ended_) return;
-    wait_for_signal();
-    on_signal(number);
-  });
-}
-
 void session::on_signal(int number) {
-  if (filter_.is_copy(number)) return;
   if (cancelled_by_ != 0) give_up("ended by a second signal before all was closed", status_of_signal + number);
   if (number == SIGINT && has_command_) {
     has_command_ = false;

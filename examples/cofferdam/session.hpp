@@ -9,7 +9,6 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/io_context.hpp>
-#include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <cstddef>
@@ -61,18 +60,15 @@ class session {
   cofferdam::awaitable<void> next_interrupt();
 
  private:
-  void wait_for_signal();
   void on_signal(int number);
   void cancel(int number);
 
   asio::io_context loop_{1};
-  asio::signal_set signals_{loop_};
+  user_signals signals_{loop_};
   asio::steady_timer interrupt_{loop_};
   asio::steady_timer last_moment_{loop_};
   asio::cancellation_signal stop_;
-  signal_filter filter_;
   bool has_command_ = false;
-  bool has_ended_ = false;
   int cancelled_by_ = 0;
 };
 

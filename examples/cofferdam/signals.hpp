@@ -13,16 +13,28 @@
 
 namespace program {
 
-/// A filter that counts copies of one signal as one. timeout(1) and some supervisors send a signal to their child and
-/// then to its process group, so the child gets it twice.
-class signal_filter {
+/// Receives signals. A signal that repeats the last one within 200 ms is dropped: timeout(1) and some supervisors send
+/// a signal to their child and then to its process group, so the child gets it twice.
+class user_signals {
  public:
-  /// Returns true if the signal is a copy of the last one: the same signal, at most 200 ms later.
-  bool is_copy(int number);
+  explicit user_signals(asio::io_context& loop) : signals_(loop) {}
+
+  /// Adds a signal to those that are received.
+  void add(int number) { signals_.add(number); }
+  /// Calls `on_signal` with the number of each signal from now on.
+  void start(std::function<void(int)> on_signal);
+  /// Receives no more signals, so that the event loop can end.
+  void stop();
 
  private:
+  void wait();
+  bool is_copy(int number);
+
+  asio::signal_set signals_;
+  std::function<void(int)> on_signal_;
   int last_ = 0;
   std::chrono::steady_clock::time_point at_;
+  bool has_stopped_ = false;
 };
 
 /// The signals that end a server, SIGINT and SIGTERM.
@@ -39,15 +51,12 @@ class stop_signals {
   bool has_stopped() const { return has_stopped_; }
 
  private:
-  void wait();
-  void on_signal(int number);
+  void on_signal();
 
-  asio::signal_set signals_;
+  user_signals signals_;
   asio::steady_timer last_moment_;
   std::function<void()> stop_;
-  signal_filter filter_;
   bool has_stopped_ = false;
-  bool has_ended_ = false;
 };
 
 }  // namespace program
