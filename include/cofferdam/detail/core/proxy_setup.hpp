@@ -32,8 +32,8 @@ for r in "$@" ''; do [ -s "$r" ] && break; done
 mkdir -p "${f%/*}" && rm -f "$f" && { [ -z "$r" ] || cat "$r"; cat; } >"$f" && chmod 444 "$f" && printf %s "$r")sh";
 
 /// Makes the programs of an environment use a proxy; see `guest_network::use_proxy`. Runs on the environment's strand.
-/// `State` has `static awaitable<command_result> run(std::shared_ptr<State>, command)`, which no layer sees, and `void
-/// use_proxy(std::uint16_t port, std::vector<std::string>)`.
+/// `State` has two members: `static awaitable<command_result> run(std::shared_ptr<State>, command)`, whose command no
+/// layer sees, and `void use_proxy(std::uint16_t port, const std::vector<std::string>& variables)`.
 template <class State>
 class proxy_setup {
  public:
@@ -50,7 +50,7 @@ class proxy_setup {
             "PIP_CERT", "NPM_CONFIG_CAFILE", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT"})
         variables.push_back(std::string(name) + "=" + std::string(bundle));
     }
-    state->use_proxy(port, std::move(variables));
+    state->use_proxy(port, variables);
   }
 
  private:

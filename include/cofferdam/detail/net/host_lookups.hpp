@@ -22,9 +22,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 std::vector<asio::ip::address> look_up_host(const std::string& host, std::error_code& failure);
 
 /// Name lookups that do not delay other lookups of this program. The system's resolver blocks its thread until a name
-/// server answers, and cannot be cancelled; Asio's resolver has one thread for all lookups of an event loop. So a name
-/// whose server is silent would stop everybody's lookups. Here each lookup has a thread of its own. Nobody waits for
-/// the end of a thread whose caller has given up, and its result is dropped.
+/// server answers, and cannot be cancelled. Asio's resolver uses one thread for all lookups of an event loop, so a
+/// silent name server would stop them all. Here each lookup has its own thread. If its caller gives up, the thread
+/// continues, and its result is dropped.
 /// \par Threads  all calls on one executor.
 class host_lookups {
  public:

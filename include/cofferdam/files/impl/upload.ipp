@@ -20,10 +20,13 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set set) {
+/// Uploads the files that `plan` adds to a planner.
+/// \param set  has the limits; the files to upload if `plan` reads them from it.
+template <class Plan>
+awaitable<transfer_result> upload_planned(files_getter guest, file_set set, Plan plan) {
   try {
     host_planner planner(set);
-    co_await planner.plan();
+    co_await plan(planner);
     host_source source(planner.result());
     const file_system destination = guest();
     transfer_result report = co_await destination.put_files(source);
@@ -35,21 +38,17 @@ COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set
   }
 }
 
+COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set set) {
+  const auto plan = [](host_planner& planner) { return planner.plan(); };
+  return upload_planned(std::move(guest), std::move(set), plan);
+}
+
 COFFERDAM_DECL awaitable<transfer_result> upload_tree_to(files_getter guest, std::shared_ptr<const directory> tree,
                                                          std::string shown) {
-  try {
-    const file_set limits;
-    host_planner planner(limits);
-    co_await planner.plan_tree(std::move(tree), std::move(shown));
-    host_source source(planner.result());
-    const file_system destination = guest();
-    transfer_result report = co_await destination.put_files(source);
-    co_return report;
-  } catch (const error&) {
-    throw;
-  } catch (const std::system_error& failure) {
-    rethrow_cancellation(failure, "upload: cancelled; files that were already uploaded remain");
-  }
+  auto plan = [tree = std::move(tree), shown = std::move(shown)](host_planner& planner) {
+    return planner.plan_tree(tree, shown);
+  };
+  return upload_planned(std::move(guest), file_set(), std::move(plan));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -17,16 +17,22 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
-  detail::check_host(host, port);
-  std::string name = detail::host_and_port(host, port, 0);
-  std::string field = detail::host_and_port(host, port, 443);
-  const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
-  detail::check_host(expected, port);
-  detail::tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
-  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
+/// Makes a connector. The server's certificate must be valid for `expected`.
+inline connector tls_connector_to(std::string host, std::uint16_t port, const std::string& expected,
+                                  tls_identity identity, std::optional<http_proxy> proxy) {
+  std::string name = host_and_port(host, port, 0);
+  std::string field = host_and_port(host, port, 443);
   return connector(name, std::move(field),
-                   detail::tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
+                   tls_recipe(std::move(host), port, name, expected, std::move(identity), std::move(proxy)));
+}
+
+COFFERDAM_DECL connector tls_connector(std::string host, std::uint16_t port, const tls_settings& settings) {
+  check_host(host, port);
+  const std::string expected = settings.server_name_.empty() ? host : settings.server_name_;
+  check_host(expected, port);
+  tls_identity identity(settings.trusted_, settings.chain_, settings.key_, settings.verify_);
+  std::optional<http_proxy> proxy = settings.proxies_.on_the_way_to(host, port);
+  return tls_connector_to(std::move(host), port, expected, std::move(identity), std::move(proxy));
 }
 
 COFFERDAM_DECL tls_connectors::tls_connectors(const tls_settings& settings)
@@ -36,10 +42,7 @@ COFFERDAM_DECL connector tls_connectors::to(std::string host, std::uint16_t port
                                             const std::string& server_name) const {
   check_host(host, port);
   check_host(server_name, port);
-  std::string name = host_and_port(host, port, 0);
-  std::string field = host_and_port(host, port, 443);
-  return connector(name, std::move(field),
-                   tls_recipe(std::move(host), port, name, server_name, *identity_, std::nullopt));
+  return tls_connector_to(std::move(host), port, server_name, *identity_, std::nullopt);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
