@@ -10,6 +10,8 @@
 #   tests/kubernetes/cluster.sh stop FOLDER    stops it, removes pods, mounts, cgroups, bridge and run folder
 #   tests/kubernetes/cluster.sh start-sandboxes FOLDER   starts the controller of agent-sandbox in a running cluster
 #   tests/kubernetes/cluster.sh stop-sandboxes FOLDER    stops it, and removes its CRDs with all of their objects
+#   tests/kubernetes/cluster.sh start-firewall FOLDER    lets new pods reach the API server, and enforces NetworkPolicies
+#   tests/kubernetes/cluster.sh stop-firewall FOLDER     undoes this
 #
 # The script needs root. The parts are etcd, containerd, runc and CNI plugins from Debian, and one program with the API
 # server, the scheduler and the kubelet (program.sh). There is no controller manager: pods only, no deployments. FOLDER
@@ -22,8 +24,10 @@
 #   FOLDER/containerd the images
 #   RUN/kubeconfig    for the user admin, who may do everything; RUN/guest.kubeconfig for one who may do nothing
 #
-# Networks: pods get an address on a bridge that leads nowhere; NetworkPolicies are stored and not enforced. The kubelet
-# changes some sysctls of the machine, which `stop` restores.
+# Networks: pods get an address on a bridge that leads nowhere; NetworkPolicies are stored and not enforced. With
+# `start-firewall`, new pods have a route to this machine, where connections to the cluster's address of the API server
+# are passed on, and kube-router enforces NetworkPolicies by iptables, in chains of its own. The kubelet changes some
+# sysctls of the machine, which `stop` restores.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -37,7 +41,7 @@ fail() {
 
 packages() {
   echo containerd runc containernetworking-plugins etcd-server busybox-static debootstrap debian-archive-keyring iproute2 \
-    openssl curl xz-utils python3
+    openssl curl xz-utils python3 iptables ipset
 }
 
 # ---- the state of an earlier start -----------------------------------------------------------------------------------
@@ -209,6 +213,34 @@ stop_sandboxes() {
   end_process "$(pid_of garbage-collector)" 5
 }
 
+firewall_runs() { is_ours "$(pid_of firewall)"; }
+
+forward_api() {  # forward_api -A|-D: passes on connections of pods to the API server
+  iptables -t nat "$1" PREROUTING -i "$(bridge)" -d 10.213.255.1 -p tcp --dport 443 -j DNAT \
+    --to-destination "127.0.0.1:$(cat "$run/port")" 2>/dev/null
+}
+
+stop_firewall() {
+  local command chain rule
+  end_process "$(pid_of firewall)" 10
+  if [ ! -e "$run/firewall.pid" ]; then return; fi
+  while forward_api -D; do :; done
+  for command in iptables ip6tables; do
+    for chain in INPUT FORWARD OUTPUT; do
+      $command -S "$chain" 2>/dev/null | sed -n "s/^-A $chain \(.*-j KUBE-ROUTER-$chain\)$/\1/p" | while read -r rule; do
+        eval "$command -D $chain $rule" || true
+      done
+    done
+    for rule in -F -X; do
+      $command -S 2>/dev/null | sed -n 's/^-N \(KUBE-\(ROUTER\|NWPLCY\|POD-FW\).*\)$/\1/p' | while read -r chain; do
+        $command "$rule" "$chain" || true
+      done
+    done
+  done
+  for chain in $(ipset list -name 2>/dev/null | grep -E '^(inet6:)?KUBE-' || true); do ipset destroy "$chain" || true; done
+  rm -f "$run/firewall.pid"
+}
+
 readonly settings='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes net/ipv4/ip_forward'
 # Folders outside of FOLDER that the parts make.
 readonly side_folders='/var/lib/kubelet/device-plugins /var/lib/kubelet /var/log/containers /var/lib/cni/results /var/lib/cni'
@@ -234,7 +266,7 @@ stop() {
   for process in /proc/[0-9]*; do  # processes with no stored id, such as shims of a crashed containerd
     pid=${process#/proc/}
     case $(cat "$process/comm" 2>/dev/null || true) in
-      containerd-shim* | containerd | etcd | hyper | sandboxes) end_process "$pid" 5 ;;
+      containerd-shim* | containerd | etcd | hyper | sandboxes | firewall) end_process "$pid" 5 ;;
     esac
   done
   while read -r place; do
@@ -244,7 +276,8 @@ stop() {
   for group in $(own_cgroups $names) /sys/fs/cgroup/k8s.io /sys/fs/cgroup/*/k8s.io; do
     rmdir "$group" 2>/dev/null || true
   done
-  ip link delete "cfk${run##*-}" 2>/dev/null || true
+  stop_firewall
+  ip link delete "$(bridge)" 2>/dev/null || true
   while read -r name value; do
     if [ "$(cat "/proc/sys/$name")" != "$value" ]; then echo "$value" >"/proc/sys/$name" 2>/dev/null || true; fi
   done < <(cat "$run/sysctl" 2>/dev/null)
@@ -303,6 +336,19 @@ contexts:
 TEXT
 }
 
+bridge() { echo "cfk${run##*-}"; }
+
+# write_cni_config HAS-ADDRESS ROUTES: describes the network of new pods. Without an address of the bridge on the host,
+# pods reach only each other. The name keeps CNI's cache files apart.
+write_cni_config() {
+  cat >"$run/cni/10.conflist.new" <<TEXT
+{"cniVersion": "0.4.0", "name": "${run##*/}", "plugins": [
+  {"type": "bridge", "bridge": "$(bridge)", "isGateway": $1, "ipMasq": false,
+   "ipam": {"type": "host-local", "dataDir": "$run/ipam", "ranges": [[{"subnet": "$(cat "$run/network")"}]], "routes": [$2]}}]}
+TEXT
+  mv "$run/cni/10.conflist.new" "$run/cni/10.conflist"
+}
+
 start_containerd() {
   mkdir "$run/cni"
   cat >"$run/containerd.toml" <<TEXT
@@ -327,12 +373,8 @@ disabled_plugins = ["io.containerd.internal.v1.opt", "io.containerd.snapshotter.
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       SystemdCgroup = false
 TEXT
-  # The bridge has no address on the host, so pods reach only each other. The name keeps CNI's cache files apart.
-  cat >"$run/cni/10.conflist" <<TEXT
-{"cniVersion": "0.4.0", "name": "${run##*/}", "plugins": [
-  {"type": "bridge", "bridge": "cfk${run##*-}", "isGateway": false, "ipMasq": false,
-   "ipam": {"type": "host-local", "dataDir": "$run/ipam", "ranges": [[{"subnet": "$(free_network)"}]]}}]}
-TEXT
+  free_network >"$run/network"
+  write_cni_config false ''
   background containerd containerd --config "$run/containerd.toml"
   wait_for containerd ctr -a "$run/containerd.sock" version
   remove_containers  # they are left if the last cluster has crashed
@@ -445,7 +487,7 @@ start_sandboxes() {
   local parts definition name port kind
   is_running || fail "no cluster runs for $folder: tests/kubernetes/cluster.sh start $folder"
   if sandboxes_run; then return; fi
-  parts=$("$here/sandboxes.sh" 9>&-)
+  parts=$("$here/parts.sh" agent-sandbox 9>&-)
   for definition in "$parts"/crds/*.yaml; do
     name=$(sed -n '/^metadata:/,/^spec:/s/^  name: //p' "$definition")
     api PATCH "$definitions/$name?fieldManager=cofferdam-tests&force=true" -H 'Content-Type: application/apply-patch+yaml' \
@@ -455,7 +497,7 @@ start_sandboxes() {
       -d '{"spec": {"conversion": {"strategy": "None", "webhook": null}}}' >/dev/null
   done
   for kind in $sandbox_kinds; do wait_for kubelet api GET "/apis/${kind%/*}/v1beta1/${kind#*/}"; done
-  ln -sf "$parts/controller" "$run/sandboxes"
+  ln -sf "$parts/program" "$run/sandboxes"
   port=$(free_ports 1)
   background sandboxes "$run/sandboxes" --kubeconfig="$run/kubeconfig" --extensions --leader-elect=false \
     --enable-webhook=false --metrics-bind-address=0 --health-probe-bind-address="127.0.0.1:$port"
@@ -464,12 +506,32 @@ start_sandboxes() {
   say "the controller of agent-sandbox runs"
 }
 
+policies_are_enforced() { iptables -S KUBE-ROUTER-INPUT; }
+
+start_firewall() {
+  local part
+  is_running || fail "no cluster runs for $folder: tests/kubernetes/cluster.sh start $folder"
+  if firewall_runs; then return; fi
+  part=$("$here/parts.sh" kube-router 9>&-)
+  ln -sf "$part/program" "$run/firewall"
+  ip link add "$(bridge)" type bridge 2>/dev/null || true
+  ip link set "$(bridge)" up
+  echo 1 >"/proc/sys/net/ipv4/conf/$(bridge)/route_localnet"
+  write_cni_config true '{"dst": "0.0.0.0/0"}'
+  background firewall "$run/firewall" --run-firewall=true --run-router=false --run-service-proxy=false \
+    --kubeconfig="$run/kubeconfig" --hostname-override=localhost --service-cluster-ip-range=10.213.255.0/24 \
+    --metrics-port=0 --health-port=0
+  forward_api -A
+  wait_for firewall policies_are_enforced
+}
+
 print_env() {
   folder=$(cd "$1" 2>/dev/null && pwd) || fail "$1 is no folder: start one first"
   read_run
   is_running || fail "no cluster runs for $folder: tests/kubernetes/cluster.sh start $folder"
   printf 'export COFFERDAM_TEST_KUBECONFIG=%q COFFERDAM_TEST_KUBE_FOLDER=%q\n' "$run/kubeconfig" "$folder"
   if sandboxes_run; then echo 'export COFFERDAM_TEST_SANDBOXES=1'; fi
+  if "$here/parts.sh" kube-router available; then echo 'export COFFERDAM_TEST_KUBE_FIREWALL=1'; fi
 }
 
 # ---- the command line ------------------------------------------------------------------------------------------------
@@ -499,8 +561,19 @@ case ${1:-}:$# in
       if is_running; then stop_sandboxes; fi
     fi
     ;;
+  start-firewall:2)
+    open_folder "$2"
+    start_firewall
+    ;;
+  stop-firewall:2)
+    open_folder "$2"
+    if is_running; then
+      stop_firewall
+      write_cni_config false ''
+    fi
+    ;;
   *)
-    sed -n '5,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '5,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

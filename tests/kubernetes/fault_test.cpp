@@ -216,8 +216,9 @@ class KubernetesFaults : public testing::Test {
     proxy.arm(fault());
     ASSERT_EQ(outcome_of_conversation().said, "");
     ASSERT_TRUE(eventually([&] { return proxy.open() == 0; }, 10s));
-    ASSERT_GT(proxy.messages(direction::up).size(), 10U);
-    ASSERT_GT(proxy.messages(direction::down).size(), 10U);
+    // What arrives together counts as one message, so the number varies.
+    ASSERT_GT(proxy.messages(direction::up).size(), 6U);
+    ASSERT_GT(proxy.messages(direction::down).size(), 6U);
     std::cout << proxy.messages(direction::up).size() << " messages up, " << proxy.messages(direction::down).size()
               << " down\n";
   }

@@ -9,6 +9,7 @@
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include "kubernetes/kube_support.hpp"
@@ -90,6 +91,18 @@ TEST(KubernetesNetworkPolicy, only_pods_of_this_library_without_a_network_are_se
     co_await walled.close();
     co_await connected.close();
     co_await api->close();
+  });
+}
+
+TEST(KubernetesNetworkPolicy, a_policy_that_nobody_enforces_does_not_let_allow_hosts_begin) {
+  COFFERDAM_NEEDS_CLUSTER("that allow_hosts refuses pods whose NetworkPolicy is not enforced");
+  run([]() -> awaitable<void> {
+    kubernetes::environment env = co_await open_pod("default", kubernetes::pod_network::none);
+    const std::uint32_t others = co_await env.network().other_interfaces();
+    EXPECT_EQ(others, 1U);
+    const std::string policy = co_await env.network().enforced_policy();
+    EXPECT_EQ(policy, "");
+    co_await env.close();
   });
 }
 

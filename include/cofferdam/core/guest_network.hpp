@@ -39,6 +39,7 @@ class guest_network {
     virtual awaitable<byte_stream> connect(std::uint16_t port) = 0;
     virtual awaitable<listener> listen(std::uint16_t port) = 0;
     virtual awaitable<std::uint32_t> other_interfaces() = 0;
+    virtual awaitable<std::string> enforced_policy() = 0;
     virtual awaitable<void> use_proxy(std::uint16_t port, std::string authority) {
       static_cast<void>(port);
       static_cast<void>(authority);
@@ -73,6 +74,12 @@ class guest_network {
   /// warden sees them. 0 means that no packet can leave. If the number cannot be read, it is 0xffffffff.
   /// \throws error{exec_errc::unsupported} if no warden runs in the environment; error{exec_errc::provider_lost}.
   awaitable<std::uint32_t> other_interfaces() const { return get().other_interfaces(); }
+
+  /// Finds out from inside if a policy stops all packets on the network interfaces of the environment: a pod's
+  /// NetworkPolicy. Some network plugins of clusters do not enforce it. May take some seconds.
+  /// \return  a description of the policy and of the attempts that failed; empty if nothing shows that there is one.
+  /// \throws error{exec_errc::provider_lost}.
+  awaitable<std::string> enforced_policy() const { return get().enforced_policy(); }
 
   /// Sets variables by which programs use a proxy on 127.0.0.1, for all commands that begin after this call:
   /// HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper and lower case, and NODE_USE_ENV_PROXY. They are

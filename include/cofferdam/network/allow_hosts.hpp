@@ -90,10 +90,11 @@ class allow_hosts_layer : public layer<allow_hosts_layer<Inner>, Inner> {
 ///
 ///     jail() | allow_hosts("packages.example.org", "*.files.example.org", "api.example.com:8443")
 ///
-/// `open()` checks from inside that the environment has no network interface but the loopback interface. The warden,
-/// the helper program in the sandbox, then listens there, and passes each connection to this program, where an
-/// `egress_proxy` decides by the rules. The proxy's variables are set for all commands, below all layers
-/// (`guest_network::use_proxy`). A program that ignores them reaches nothing.
+/// `open()` checks from inside that the environment has no network interface but the loopback interface, or that a
+/// policy stops all packets of the others (`guest_network::enforced_policy`). The warden, the helper program in the
+/// sandbox, then listens there, and passes each connection to this program, where an `egress_proxy` decides by the
+/// rules. The proxy's variables are set for all commands, below all layers (`guest_network::use_proxy`). A program that
+/// ignores them reaches nothing.
 ///
 /// Each command has its label as the user name in the URL of the proxy, and `network_event::label()` returns it. The
 /// layer labels a command that has none by its number: "1" for the first one, and so on.
@@ -102,9 +103,10 @@ class allow_hosts_layer : public layer<allow_hosts_layer<Inner>, Inner> {
 /// settings, which can be added here: `.header(place, name, secret)` for credentials that never enter the environment,
 /// `.log(listener)` for a record of each connection, limits, and rules with methods and paths (`.allow(rule)`).
 ///
-/// Works for environments with a `guest_network`: `jail` and `docker` without a network, and pods of `kubernetes` if
-/// their cluster gives them no interface, which is rare: a NetworkPolicy leaves the interface there. On others it does
-/// not compile (`local`), or `open()` throws. E2B has rules of its own (`e2b::network_rules`).
+/// Works for environments with a `guest_network`: `jail` and `docker` without a network, and pods of
+/// `kubernetes::from_image` without a network, if their cluster enforces NetworkPolicies. For such a pod, `open()`
+/// tries connections that must fail, for at most 10 seconds. On others it does not compile (`local`), or `open()`
+/// throws. E2B has rules of its own (`e2b::network_rules`).
 /// \param rules  the allowed places, as `host_rule` describes.
 /// \throws error{exec_errc::invalid_argument} for an invalid rule; from `open()`, error{exec_errc::unsupported} if the
 ///     environment has another way out.

@@ -55,13 +55,17 @@ TEST(KubernetesNames, keys_of_labels_may_have_a_prefix) {
   EXPECT_FALSE(is_label_value("a/b"));
 }
 
-TEST(KubernetesNetwork, only_a_connection_without_an_answer_shows_a_wall) {
+TEST(KubernetesNetwork, only_silence_and_a_refusal_show_a_wall) {
   using cofferdam::error_kind;
-  EXPECT_NE(network_wall_after(error_kind::timeout, "try"), "");
-  EXPECT_EQ(network_wall_after(error_kind::timeout, ""), "");  // the shell did not come so far
-  EXPECT_EQ(network_wall_after(error_kind::none, "try"), "");  // refused, unreachable, or connected
-  EXPECT_EQ(network_wall_after(error_kind::none, ""), "");     // the image has no program for it
-  EXPECT_EQ(network_wall_after(error_kind::out_of_memory, "try"), "");
+  const std::string refusal = "bash: connect: Connection refused";
+  EXPECT_EQ(attempt_after(error_kind::timeout, "try", ""), forbidden_attempt::no_answer);
+  EXPECT_EQ(attempt_after(error_kind::none, "try", refusal), forbidden_attempt::refused);
+  EXPECT_EQ(attempt_after(error_kind::timeout, "", ""), forbidden_attempt::other);  // the shell did not come so far
+  EXPECT_EQ(attempt_after(error_kind::none, "", refusal), forbidden_attempt::other);
+  EXPECT_EQ(attempt_after(error_kind::none, "try", "bash: connect: Network is unreachable"), forbidden_attempt::other);
+  EXPECT_EQ(attempt_after(error_kind::none, "try", ""), forbidden_attempt::other);  // connected
+  EXPECT_EQ(attempt_after(error_kind::none, "", ""), forbidden_attempt::other);     // the image has no program for it
+  EXPECT_EQ(attempt_after(error_kind::out_of_memory, "try", ""), forbidden_attempt::other);
 }
 
 TEST(KubernetesNetwork, policies_add_up) {

@@ -82,7 +82,8 @@ class homed_listening final : public listening {
 
 /// The `guest_network` of an environment, whose operations run on the environment's strand. The object does not keep
 /// the environment's state alive. `State` has `home()`, its strand, `static awaitable<guest_network>
-/// network(std::shared_ptr<State> state)`, a coroutine that runs on that strand, and what `proxy_setup` needs.
+/// network(std::shared_ptr<State> state)`, a coroutine that runs on that strand, and what `proxy_setup` needs. It may
+/// have `static awaitable<std::string> enforced_policy(std::shared_ptr<State> state)`, which runs there too.
 template <class State>
 class homed_network final : public guest_network::implementation {
  public:
@@ -93,6 +94,10 @@ class homed_network final : public guest_network::implementation {
   awaitable<std::uint32_t> other_interfaces() override {
     const std::shared_ptr<State> state = get();
     return state->home().run([state] { return count_in(state); });
+  }
+  awaitable<std::string> enforced_policy() override {
+    const std::shared_ptr<State> state = get();
+    return state->home().run([state] { return policy_of(state); });
   }
 
   awaitable<void> use_proxy(std::uint16_t port, std::string authority) override {
@@ -137,6 +142,11 @@ class homed_network final : public guest_network::implementation {
     const guest_network network = co_await State::network(std::move(state));
     const std::uint32_t count = co_await network.other_interfaces();
     co_return count;
+  }
+  static awaitable<std::string> policy_of(std::shared_ptr<State> state) {
+    std::string found;
+    if constexpr (requires { State::enforced_policy(state); }) found = co_await State::enforced_policy(state);
+    co_return found;
   }
 
   std::weak_ptr<State> state_;

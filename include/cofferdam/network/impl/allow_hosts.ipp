@@ -29,14 +29,17 @@ template <class = void>
 awaitable<void> require_no_way_out(guest_network network) {
   const std::uint32_t others = co_await network.other_interfaces();
   if (others == 0) co_return;
+  const std::string policy = co_await network.enforced_policy();
+  if (!policy.empty()) co_return;
   const bool is_unknown = others == 0xffffffff;
   throw error(exec_errc::unsupported,
               "allow_hosts: " +
                   (is_unknown ? std::string("the network interfaces of the environment cannot be counted")
                               : "the environment has " + std::to_string(others) +
-                                    " network interfaces besides the loopback interface") +
+                                    (others == 1 ? " network interface" : " network interfaces") +
+                                    " besides the loopback interface") +
                   ", so that programs could reach the network without the proxy; open it without a network, as "
-                  "jail() and docker's network(\"none\") do");
+                  "jail(), docker's network(\"none\") and pods whose cluster enforces a NetworkPolicy are");
 }
 
 template <class>

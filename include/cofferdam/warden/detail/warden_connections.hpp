@@ -256,6 +256,8 @@ class basic_warden_connections<Unused>::network final : public guest_network::im
   awaitable<byte_stream> connect(std::uint16_t port) override { return begin_stream(table_, sink_, port); }
   awaitable<listener> listen(std::uint16_t port) override { return begin_listener(table_, sink_, port); }
   awaitable<std::uint32_t> other_interfaces() override { return count_interfaces(table_, sink_); }
+  /// The warden knows no policy of its surroundings.
+  awaitable<std::string> enforced_policy() override { co_return std::string(); }
 
  private:
   std::shared_ptr<basic_warden_connections> table_;

@@ -271,6 +271,10 @@ class pod_opening {
     }
     into->shell(*shell);
     if (settings->options.network() != pod_network::none) co_return;
+    const boost::json::object* const labels = object_at(object_at(into->owned()->seen(), "metadata"), "labels");
+    const auto check = std::make_shared<const network_wall>(api, *shell, variables,
+                                                            labels == nullptr ? boost::json::object() : *labels);
+    into->check_network_by(check, report);
     // The answer depends on the node, on the policies of the namespace, and on the programs of the image.
     const boost::json::object& pod = into->owned()->seen();
     const boost::json::object* const spec = object_at(pod, "spec");
@@ -278,7 +282,7 @@ class pod_opening {
                               std::string(text_at(spec, "runtimeClassName")) + " " + image;
     std::optional<std::string> wall = known_walls.find(place);
     if (!wall) {
-      wall = co_await find_network_wall(into, *shell, variables, object_at(object_at(pod, "metadata"), "labels"));
+      wall = co_await network_wall::find(check, sandbox::prober_of(into));
       known_walls.keep(place, *wall);
     }
     if (!wall->empty()) report->set(isolation_kind::network, *wall);

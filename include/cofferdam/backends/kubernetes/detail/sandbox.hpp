@@ -6,6 +6,7 @@
 #include <cofferdam/backends/kubernetes/detail/claim_lease.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
+#include <cofferdam/backends/kubernetes/detail/network_wall.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
@@ -91,6 +92,25 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     co_return result;
   }
 
+  /// Sets the check of the NetworkPolicy of this library.
+  /// \param report  what results say about the pod; gets the outcome.
+  void check_network_by(std::shared_ptr<const network_wall> wall, std::shared_ptr<isolation_report> report) noexcept {
+    wall_ = std::move(wall);
+    report_ = std::move(report);
+  }
+  /// Finds out if the NetworkPolicy of this library is enforced. Tries for some seconds.
+  /// \return  as `network_wall::find`.
+  static awaitable<std::string> enforced_policy(std::shared_ptr<sandbox> self) {
+    std::string found;
+    if (self->wall_) found = co_await network_wall::find_soon(self->wall_, prober_of(self));
+    if (!found.empty()) self->report_->set(isolation_kind::network, found);
+    co_return found;
+  }
+  /// Returns a function that runs commands of this library in the pod.
+  static network_wall::runner prober_of(std::shared_ptr<sandbox> self) {
+    return [self = std::move(self)](command c) { return probe(self, std::move(c)); };
+  }
+
   /// Deletes what this library has made, and closes all connections after a failure of the opening.
   static awaitable<void> discard(std::shared_ptr<sandbox> self) {
     self->closing_ = self->closed_ = true;
@@ -160,6 +180,8 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   std::shared_ptr<cluster_object> claim_;  // null if no other program makes a pod for this sandbox
   std::shared_ptr<claim_lease> lease_;     // null if there is no claim
   std::string adopted_;
+  std::shared_ptr<const network_wall> wall_;  // null if the pod has no NetworkPolicy of this library
+  std::shared_ptr<isolation_report> report_;  // null if there is no `wall_`
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
