@@ -4,6 +4,8 @@
 // The body of with() for a code runner must return an awaitable.
 // expect: cofferdam: .*takes the environment or runner by reference and declares its return type
 
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/with.hpp>
 
 struct runner {

@@ -6,6 +6,8 @@
 // expect: cofferdam: this runner is already open.*call the members
 // within: 12
 
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/with.hpp>
 
 struct runner {

@@ -6,6 +6,8 @@
 // only: g++ < 13
 // expect: cofferdam: .*Name the lambda in a statement of its own
 
+#include <cofferdam/code/code_request.hpp>
+#include <cofferdam/code/code_result.hpp>
 #include <cofferdam/core/with.hpp>
 
 #include <string>
