@@ -175,7 +175,8 @@ class basic_jail {
   ///              file `.git/commondir`, or a bare repository (HEAD, objects, refs, config) in the workspace itself.
   ///              Look at such a workspace with another user, or in a jail.
   basic_jail& protect_project_files();
-  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
+  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it. A program that is
+  /// killed while it replaces a file may leave a file `.cofferdam-NUMBER` there.
   basic_jail& workspace(std::filesystem::path folder);
   /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
   basic_jail& temporary_base(std::filesystem::path folder);

@@ -92,7 +92,8 @@ class basic_local {
  public:
   /// Sets the parent of the private folder; it is made if it is missing. Default: TMPDIR, else /tmp.
   basic_local& temporary_base(std::filesystem::path folder);
-  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it.
+  /// Sets an existing directory as the workspace, instead of a new one, and does not remove it. A program that is
+  /// killed while it replaces a file may leave a file `.cofferdam-NUMBER` there.
   basic_local& workspace(std::filesystem::path folder);
   /// Sets the shell for lines, as an absolute path; it must accept `-c -- LINE`. Default: bash, else /bin/sh.
   basic_local& shell(std::string path);

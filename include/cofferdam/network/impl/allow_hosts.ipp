@@ -32,14 +32,16 @@ awaitable<void> require_no_way_out(guest_network network) {
   const std::string policy = co_await network.enforced_policy();
   if (!policy.empty()) co_return;
   const bool is_unknown = others == 0xffffffff;
-  throw error(exec_errc::unsupported,
-              "allow_hosts: " +
-                  (is_unknown ? std::string("the network interfaces of the environment cannot be counted")
-                              : "the environment has " + std::to_string(others) +
-                                    (others == 1 ? " network interface" : " network interfaces") +
-                                    " besides the loopback interface") +
-                  ", so that programs could reach the network without the proxy; open it without a network, as "
-                  "jail(), docker's network(\"none\") and pods whose cluster enforces a NetworkPolicy are");
+  throw error(
+      exec_errc::unsupported,
+      "allow_hosts: " +
+          (is_unknown
+               ? std::string("the network interfaces of the environment cannot be counted")
+               : "the environment has " + std::to_string(others) +
+                     (others == 1 ? " network interface" : " network interfaces") + " besides the loopback interface") +
+          ", so that programs could reach the network without the proxy; open it without a network: jail(), "
+          "docker's network(\"none\"), or a pod whose cluster enforces its NetworkPolicy, which is found out by "
+          "bash or nc of its image");
 }
 
 template <class>
