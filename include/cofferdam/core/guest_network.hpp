@@ -76,7 +76,8 @@ class guest_network {
   awaitable<std::uint32_t> other_interfaces() const { return get().other_interfaces(); }
 
   /// Finds out from inside if a policy stops all packets on the network interfaces of the environment: a pod's
-  /// NetworkPolicy. Some network plugins of clusters do not enforce it. May take some seconds.
+  /// NetworkPolicy. Some network plugins of clusters do not enforce it. May take some seconds. The attempts that failed
+  /// are a sign and no proof: another firewall may look the same, and only one address family is tried.
   /// \return  a description of the policy and of the attempts that failed; empty if nothing shows that there is one.
   /// \throws error{exec_errc::provider_lost}.
   awaitable<std::string> enforced_policy() const { return get().enforced_policy(); }
