@@ -53,11 +53,8 @@ class resident_watch {
 
  private:
   void watch() {
-    // All processes are listed only in each tenth round, because the list costs far more than the sizes.
-    auto processes = cofferdam_test::denos();
-    for (int round = 0; !done_; ++round) {
-      if (round % 10 == 0) processes = cofferdam_test::denos();
-      for (const auto& each : processes) {
+    while (!done_) {
+      for (const auto& each : cofferdam_test::denos()) {
         std::ifstream file("/proc/" + std::to_string(each.pid) + "/statm");
         std::uint64_t size = 0;
         std::uint64_t resident = 0;

@@ -216,7 +216,7 @@ class KubernetesFaults : public testing::Test {
     proxy.arm(fault());
     ASSERT_EQ(outcome_of_conversation().said, "");
     ASSERT_TRUE(eventually([&] { return proxy.open() == 0; }, 10s));
-    // What arrives together counts as one message, so the number varies.
+    // The proxy counts messages that arrive together as one, so the number varies.
     ASSERT_GT(proxy.messages(direction::up).size(), 6U);
     ASSERT_GT(proxy.messages(direction::down).size(), 6U);
     std::cout << proxy.messages(direction::up).size() << " messages up, " << proxy.messages(direction::down).size()

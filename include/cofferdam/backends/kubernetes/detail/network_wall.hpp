@@ -48,7 +48,7 @@ inline bool may_allow_connections(const boost::json::object& policy, const boost
   return true;
 }
 
-/// How an attempt to connect has ended that a NetworkPolicy forbids.
+/// The end of an attempt to make a connection that a NetworkPolicy forbids.
 enum class forbidden_attempt {
   no_answer,  ///< the packets were dropped
   refused,    ///< the answer was a refusal: of a firewall, or of an address where nothing listens
@@ -117,8 +117,8 @@ class network_wall {
     return {};
   }
 
-  /// Tries the API server, which other pods may reach. A refusal alone proves nothing: the address may have no server.
-  /// So a second attempt has an address that belongs to nobody; only a firewall refuses that.
+  /// Tries the API server, which other pods may reach. A refusal alone proves nothing, because the address may have no
+  /// server. Then this function also tries an address that belongs to nobody. Only a firewall refuses that.
   static awaitable<std::string> try_connections(std::shared_ptr<const network_wall> self, runner run) {
     if (self->host_.empty() || self->port_.empty()) co_return std::string();
     const forbidden_attempt server = co_await attempt(self, run, self->host_, self->port_);

@@ -271,12 +271,12 @@ class pod_opening {
     }
     into->shell(*shell);
     if (settings->options.network() != pod_network::none) co_return;
-    const boost::json::object* const labels = object_at(object_at(into->owned()->seen(), "metadata"), "labels");
+    const boost::json::object& pod = into->owned()->seen();
+    const boost::json::object* const labels = object_at(object_at(pod, "metadata"), "labels");
     const auto check = std::make_shared<const network_wall>(api, *shell, variables,
                                                             labels == nullptr ? boost::json::object() : *labels);
     into->check_network_by(check, report);
     // The answer depends on the node, on the policies of the namespace, and on the programs of the image.
-    const boost::json::object& pod = into->owned()->seen();
     const boost::json::object* const spec = object_at(pod, "spec");
     const std::string place = api->address() + " " + api->space() + " " + std::string(text_at(spec, "nodeName")) + " " +
                               std::string(text_at(spec, "runtimeClassName")) + " " + image;

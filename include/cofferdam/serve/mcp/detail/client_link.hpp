@@ -62,7 +62,7 @@ using server_message_listener = std::function<void(rpc_message)>;
 /// A connection to an MCP server. Owned by the client's core.
 class client_link {
  public:
-  using clock = cofferdam::detail::async_event::clock;
+  using clock = request_time::clock;
 
   client_link() = default;
   client_link(const client_link&) = delete;
