@@ -63,8 +63,8 @@ RETURNS = {"files": "file_system", "name": "std::string_view", "description": "s
 
 # The same for constants.
 REQUIRED_CONSTANTS = {"name": "The name of the guard, for messages."}
-# Members of a class of this name implement the functions of the same name of the class around it.
-INTERFACE = "implementation"
+# Members of a class with one of these names implement the functions of the same name of the class around it.
+INTERFACES = ("::implementation", "::basic_implementation")
 
 SPACE = re.compile(r"\s+")
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\\\s]{0,16})\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|'
@@ -285,7 +285,7 @@ def generated_comments(found):
             if "detail::" in parts[1]:
                 yield each, None
                 continue
-            if owner.endswith("::" + INTERFACE):
+            if owner.endswith(INTERFACES):
                 outer = owner.split("::")[-2]
                 yield each, [f"/// Implements `{outer}::{name}`."]
                 continue

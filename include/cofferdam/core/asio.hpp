@@ -12,6 +12,7 @@
 
 #include <asio/awaitable.hpp>
 #include <asio/detail/config.hpp>
+#include <asio/use_awaitable.hpp>
 #include <asio/version.hpp>
 // clang-format on
 
@@ -22,7 +23,8 @@
 // reason is the compile time. Without optimisation, g++ compiles every coroutine that a header defines, even an unused
 // one, and everything that the coroutine calls. If the coroutine is in a template, g++ compiles it only when the
 // program uses it. Some functions have `template <class = void>` for the same reason. A function in a header that is
-// not a template must not call such a function, because the call would make g++ compile it.
+// not a template must not call such a function, because the call would make g++ compile it. In a template, g++ also
+// compiles an operation of Asio at once if no argument depends on the template's parameter; `await_in` depends on it.
 
 #if !defined(ASIO_STANDALONE)
 #error \
@@ -55,6 +57,17 @@ inline constexpr asio::experimental::deferred_t deferred{};
 #else
 inline constexpr asio::deferred_t deferred{};
 #endif
+
+template <class>
+class await_token {
+ public:
+  using type = asio::use_awaitable_t<>;
+};
+
+/// The same as `asio::use_awaitable`, for coroutines in templates. It depends on a parameter of the template, so that
+/// g++ compiles the operation only with the coroutine, and not with every file that includes the header.
+template <class Unused>
+inline constexpr typename await_token<Unused>::type await_in{};
 
 /// True if the compiler is g++ before 13. Inside an awaited expression, that compiler destroys a temporary lambda with
 /// by-value captures twice.

@@ -74,6 +74,7 @@ class byte_stream {
   /// \throws error{exec_errc::invalid_argument} if the file ends before `offset + count` or cannot be read. In this
   ///     case a part of the bytes may have been written.
   /// \par Cancellation  terminal: a part of the bytes may have been written; throws `error{exec_errc::cancelled}`.
+  template <class = void>
   awaitable<void> send_file(int file, std::uint64_t offset, std::uint64_t count);
 
   /// Ends the writing direction; reading continues. A TCP or Unix socket calls shutdown(2). TLS sends close_notify. A

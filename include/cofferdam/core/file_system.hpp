@@ -32,15 +32,20 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  the rules of the environment apply.
 class file_system {
  public:
-  /// The interface that a backend or a layer implements to provide its own file operations. Each member does what the
-  /// member of the same name in `file_system` does. `file_system_adaptor` implements all members in terms of one
-  /// function.
-  class implementation {
+  template <class = void>
+  class basic_implementation;
+  /// The interface that a backend or a layer implements to provide its own file operations.
+  using implementation = basic_implementation<>;
+
+  /// The interface `implementation`. Each member does what the member of the same name in `file_system` does.
+  /// `file_system_adaptor` implements all members in terms of one function.
+  template <class Unused>
+  class basic_implementation {
    public:
-    implementation() = default;
-    implementation(const implementation&) = delete;
-    implementation& operator=(const implementation&) = delete;
-    virtual ~implementation() = default;
+    basic_implementation() = default;
+    basic_implementation(const basic_implementation&) = delete;
+    basic_implementation& operator=(const basic_implementation&) = delete;
+    virtual ~basic_implementation() = default;
     virtual awaitable<directory_entry> stat(std::string path) = 0;
     virtual awaitable<std::vector<directory_entry>> list(std::string path, list_options options) = 0;
     virtual awaitable<void> make_directory(std::string path) = 0;
@@ -117,12 +122,14 @@ class file_system {
   /// \throws error{exec_errc::too_large} if a limit of the environment or of the kernel is exceeded. The message
   ///     contains the name of the kernel's setting.
   /// \par Cancellation  ends the watch.
+  template <class = void>
   awaitable<directory_watch> watch(std::string path, watch_options options = watch_options()) const {
     get();
     return begin_watch(files_, std::move(path), options);
   }
 
  private:
+  template <class = void>
   static awaitable<directory_watch> begin_watch(std::shared_ptr<implementation> files, std::string path,
                                                 watch_options options) {
     directory_watch begun = co_await files->watch(path, options);

@@ -28,14 +28,19 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// \par Threads  streams and listeners may be used on any executor, by the rules of the environment.
 class guest_network {
  public:
-  /// The interface that a backend implements. Each member does what the member of the same name in `guest_network`
-  /// does.
-  class implementation {
+  template <class = void>
+  class basic_implementation;
+  /// The interface that a backend implements.
+  using implementation = basic_implementation<>;
+
+  /// The interface `implementation`. Each member does what the member of the same name in `guest_network` does.
+  template <class Unused>
+  class basic_implementation {
    public:
-    implementation() = default;
-    implementation(const implementation&) = delete;
-    implementation& operator=(const implementation&) = delete;
-    virtual ~implementation() = default;
+    basic_implementation() = default;
+    basic_implementation(const basic_implementation&) = delete;
+    basic_implementation& operator=(const basic_implementation&) = delete;
+    virtual ~basic_implementation() = default;
     virtual awaitable<byte_stream> connect(std::uint16_t port) = 0;
     virtual awaitable<listener> listen(std::uint16_t port) = 0;
     virtual awaitable<std::uint32_t> other_interfaces() = 0;
@@ -93,6 +98,7 @@ class guest_network {
   ///     machine), and SSL_CERT_FILE, REQUESTS_CA_BUNDLE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, CURL_CA_BUNDLE,
   ///     PIP_CERT, NPM_CONFIG_CAFILE, CARGO_HTTP_CAINFO, AWS_CA_BUNDLE and DENO_CERT name it.
   /// \throws error{exec_errc::io_error} if the file cannot be written.
+  template <class = void>
   awaitable<void> use_proxy(std::uint16_t port, std::string authority = std::string()) const {
     return get().use_proxy(port, std::move(authority));
   }

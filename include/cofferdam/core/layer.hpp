@@ -41,8 +41,14 @@ template <class D, class Base>
 concept inherits_write_file =
     requires(awaitable<void> (Base::*inherited)(std::string, bytes_view)) { inherited = &D::write_file; };
 
-inline awaitable<command_result> immediate(command_result result) { co_return result; }
-inline awaitable<process> ended_at_once(command_result result) { co_return process::finished(std::move(result)); }
+template <class = void>
+awaitable<command_result> immediate(command_result result) {
+  co_return result;
+}
+template <class = void>
+awaitable<process> ended_at_once(command_result result) {
+  co_return process::finished(std::move(result));
+}
 
 }  // namespace detail
 

@@ -70,14 +70,20 @@ class output_chunk {
 ///               the process only on the environment's executor.
 class process {
  public:
-  /// The interface that a backend implements to support `start`. Each member does what the member of the same name in
-  /// `process` does. The destructor ends the command.
-  class implementation {
+  template <class = void>
+  class basic_implementation;
+  /// The interface that a backend implements to support `start`.
+  using implementation = basic_implementation<>;
+
+  /// The interface `implementation`. Each member does what the member of the same name in `process` does. The
+  /// destructor ends the command.
+  template <class Unused>
+  class basic_implementation {
    public:
-    implementation() = default;
-    implementation(const implementation&) = delete;
-    implementation& operator=(const implementation&) = delete;
-    virtual ~implementation() = default;
+    basic_implementation() = default;
+    basic_implementation(const basic_implementation&) = delete;
+    basic_implementation& operator=(const basic_implementation&) = delete;
+    virtual ~basic_implementation() = default;
     virtual awaitable<output_chunk> read() = 0;
     virtual awaitable<void> write_input(bytes_view data) = 0;
     virtual awaitable<void> close_input() = 0;
@@ -96,6 +102,7 @@ class process {
 
   /// Makes a process that has already ended with this result and has no output to read. A layer returns such a process
   /// for a command that it refuses.
+  template <class = void>
   static process finished(command_result result);
 
   /// Returns the next piece of output of either stream, at most 64 KiB; an empty piece at the end of the output.
@@ -129,6 +136,7 @@ class process {
   /// \param rows, columns  the new size in characters, each 1 to 65535.
   /// \throws error{exec_errc::unsupported} if the command has no terminal.
   /// \throws error{exec_errc::invalid_argument} if a number is zero.
+  template <class = void>
   awaitable<void> resize(std::uint16_t rows, std::uint16_t columns);
 
   /// Waits for the end of the command and reads the rest of its output. Returns the result. A second call returns the
@@ -152,6 +160,7 @@ class process {
     return *running_;
   }
 
+  template <class = void>
   static awaitable<void> write_owned(implementation& running, bytes data);
 
   std::unique_ptr<implementation> running_;

@@ -22,6 +22,7 @@ class run_outcome {
 };
 
 /// Runs `work` on a new event loop until the loop has no work left.
+template <class = void>
 run_outcome run_loop(awaitable<void> work);
 
 /// Returns the exit status of the program: `value` if the coroutine succeeded, 128 plus the signal's number if a signal
@@ -53,10 +54,12 @@ awaitable<void> store(awaitable<T> work, std::optional<T>& into) {
 /// Returns when the event loop has no work left. This can be later than the end of the coroutine; both signals have
 /// their default actions in between. Do not call this function inside a coroutine, or twice at the same time in one
 /// program.
+template <class = void>
 int run(awaitable<void> work);
 
 /// Runs a coroutine as the whole program, as `run(awaitable<void>)` does. The value of the coroutine is the exit
 /// status.
+template <class = void>
 int run(awaitable<int> work);
 
 /// Runs a coroutine on a new event loop and returns its value. The value must not refer to the event loop, which no

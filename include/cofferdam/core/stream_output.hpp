@@ -23,7 +23,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 /// Ends a running command and waits for its end. Throws no `error`.
-inline awaitable<void> kill_and_wait(process& running) {
+template <class = void>
+awaitable<void> kill_and_wait(process& running) {
   try {
     co_await running.signal(SIGKILL);
     co_await running.wait();

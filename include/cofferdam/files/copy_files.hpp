@@ -15,6 +15,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 namespace detail {
 
 /// Copies files from one environment into another; see `copy_files`.
+template <class = void>
 awaitable<transfer_result> copy_between(files_getter from, files_getter to, file_set set);
 
 }  // namespace detail

@@ -20,6 +20,7 @@ namespace detail {
 bool ignores_case(const std::filesystem::path& folder);
 
 /// Copies files of an environment to the host; see `download_files`.
+template <class = void>
 awaitable<transfer_result> download_from(files_getter guest, file_set set, std::filesystem::path destination,
                                          bool (*folder_ignores_case)(const std::filesystem::path&));
 

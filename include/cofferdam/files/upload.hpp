@@ -19,10 +19,12 @@ class directory;
 namespace detail {
 
 /// Copies files of the host into an environment; see `upload`.
+template <class = void>
 awaitable<transfer_result> upload_to(files_getter guest, file_set set);
 /// Copies the contents of an open directory of the host into the workspace. Nothing outside of it is read, even if its
 /// path changes or has links: links in it are failures of the result.
 /// \param shown  the path of the directory in messages.
+template <class = void>
 awaitable<transfer_result> upload_tree_to(files_getter guest, std::shared_ptr<const directory> tree, std::string shown);
 
 }  // namespace detail

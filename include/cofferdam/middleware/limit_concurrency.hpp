@@ -21,10 +21,16 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+template <class = void>
+class basic_counted_process;
+using counted_process = basic_counted_process<>;
+
 /// A process that returns its turn when its result is known, or when it is destroyed.
-class counted_process final : public wrapped_process {
+template <class Unused>
+class basic_counted_process final : public wrapped_process {
  public:
-  counted_process(process inner, turn_queue::turn turn) : wrapped_process(std::move(inner)), turn_(std::move(turn)) {}
+  basic_counted_process(process inner, turn_queue::turn turn)
+      : wrapped_process(std::move(inner)), turn_(std::move(turn)) {}
 
   awaitable<command_result> wait() override { return end(wrapped_process::wait(), turn_); }
   awaitable<command_result> take_result() override { return end(wrapped_process::take_result(), turn_); }

@@ -31,10 +31,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+template <class = void>
+class basic_retried_files;
+using retried_files = basic_retried_files<>;
+
 /// File operations that repeat those which change nothing.
-class retried_files final : public file_system_adaptor<retried_files> {
+template <class Unused>
+class basic_retried_files final : public file_system_adaptor<basic_retried_files<Unused>> {
  public:
-  retried_files(file_system files, std::shared_ptr<const retry_policy> policy)
+  basic_retried_files(file_system files, std::shared_ptr<const retry_policy> policy)
       : files_(std::move(files)), policy_(std::move(policy)) {}
 
   template <class Operation>

@@ -37,10 +37,15 @@ awaitable<command_result> tapped_result(std::shared_ptr<const tap_callbacks> cal
   co_return result;
 }
 
+template <class = void>
+class basic_tapped_process;
+using tapped_process = basic_tapped_process<>;
+
 /// A process whose result is reported once.
-class tapped_process final : public wrapped_process {
+template <class Unused>
+class basic_tapped_process final : public wrapped_process {
  public:
-  tapped_process(process inner, std::shared_ptr<const tap_callbacks> callbacks, std::shared_ptr<const command> c)
+  basic_tapped_process(process inner, std::shared_ptr<const tap_callbacks> callbacks, std::shared_ptr<const command> c)
       : wrapped_process(std::move(inner)), callbacks_(std::move(callbacks)), command_(std::move(c)) {}
 
   awaitable<command_result> wait() override { return reported(wrapped_process::wait()); }

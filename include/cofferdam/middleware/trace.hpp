@@ -70,10 +70,16 @@ class operation_counts {
 
 namespace detail {
 
+template <class = void>
+class basic_traced_files;
+using traced_files = basic_traced_files<>;
+
 /// File operations that count each call, and report it if there are settings.
-class traced_files final : public file_system_adaptor<traced_files> {
+template <class Unused>
+class basic_traced_files final : public file_system_adaptor<basic_traced_files<Unused>> {
  public:
-  traced_files(file_system files, std::shared_ptr<operation_counts> counts, std::shared_ptr<const trace_state> state)
+  basic_traced_files(file_system files, std::shared_ptr<operation_counts> counts,
+                     std::shared_ptr<const trace_state> state)
       : files_(std::move(files)), counts_(std::move(counts)), state_(std::move(state)) {}
 
   template <class Operation>

@@ -16,11 +16,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
+template <class = void>
+class basic_session_files;
+/// The files in a sandbox that are reached only through a `command_session`.
+using session_files = basic_session_files<>;
+
 /// The files in a sandbox that are reached only through a `command_session`, the object that runs the commands there.
 /// The class has the file operations of an environment and of a `file_system`, with the same errors. After the session
 /// has been closed, they throw `error{exec_errc::environment_closed}`.
 /// \par Threads  the executor of the session.
-class session_files : public file_system::implementation {
+template <class Unused>
+class basic_session_files : public file_system::basic_implementation<Unused> {
  public:
   /// Reads a whole file.
   /// \param path  relative to the workspace.
@@ -48,8 +54,9 @@ class session_files : public file_system::implementation {
   virtual awaitable<std::string> directory_path(std::string working_directory) = 0;
 };
 
-inline awaitable<void> session_files::adopt(std::string path, std::string, std::uint64_t,
-                                            std::optional<std::uint32_t>) {
+template <class Unused>
+awaitable<void> basic_session_files<Unused>::adopt(std::string path, std::string, std::uint64_t,
+                                                   std::optional<std::uint32_t>) {
   throw error(exec_errc::unsupported, "write " + detail::shown_path(path) + ": this session moves no files");
   co_return;
 }

@@ -20,7 +20,6 @@
 #include <asio/cancellation_state.hpp>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -45,9 +44,9 @@ inline constexpr std::size_t names_a_turn = 512;
 
 /// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
 /// \param doing  the operation, for the error message.
-template <class = void>
+template <class Unused = void>
 awaitable<void> yield_turn(std::string doing) {
-  co_await asio::post(asio::use_awaitable);
+  co_await asio::post(await_in<Unused>);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
 }
@@ -210,6 +209,8 @@ class basic_workspace_files {
   /// Sets the object that watches directories for this one. Without it, `watch` returns an empty watch.
   /// \param files  the same files, for example as a warden (the helper program in a sandbox) reaches them; null: none.
   void watch_by(std::shared_ptr<file_system::implementation> files) noexcept { watcher_ = std::move(files); }
+  /// Returns true if such an object has been set.
+  bool can_watch() const noexcept { return static_cast<bool>(watcher_); }
 
   /// Watches a directory through the object of `watch_by`, as `file_system::watch` describes.
   /// \param path  the directory; "." is the whole workspace.

@@ -23,8 +23,8 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-COFFERDAM_DECL awaitable<void> send_file(byte_stream::implementation& to, int file, std::uint64_t offset,
-                                         std::uint64_t count) {
+template <class = void>
+awaitable<void> send_file(byte_stream::implementation& to, int file, std::uint64_t offset, std::uint64_t count) {
   // sendfile(2) would save a copy, but a receiver on this machine would then wait for memory that no cache contains. It
   // would need a third more time, and usually needs more than the sender.
   constexpr std::uint64_t at_once = std::uint64_t{64} * 1024;  // stays in a processor's cache
@@ -51,9 +51,12 @@ COFFERDAM_DECL awaitable<std::size_t> byte_stream::read_some(std::span<std::byte
   return get().read_some(into);
 }
 
-COFFERDAM_DECL awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
+template <class>
+awaitable<void> byte_stream::send_file(int file, std::uint64_t offset, std::uint64_t count) {
   return detail::send_file(get(), file, offset, count);
 }
+
+COFFERDAM_INSTANTIATE(awaitable<void> byte_stream::send_file<void>(int, std::uint64_t, std::uint64_t))
 
 COFFERDAM_DECL void byte_stream::close() noexcept {
   if (open_) open_->close();

@@ -16,9 +16,15 @@ namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
-class finished_process final : public process::implementation {
+template <class = void>
+class basic_finished_process;
+using finished_process = basic_finished_process<>;
+
+/// A process that has ended before it was returned.
+template <class Unused>
+class basic_finished_process final : public process::basic_implementation<Unused> {
  public:
-  explicit finished_process(command_result result);
+  explicit basic_finished_process(command_result result) : result_(std::move(result)) {}
   awaitable<output_chunk> read() override { co_return output_chunk(); }
   awaitable<void> write_input(bytes_view) override {
     throw error(exec_errc::io_error, "write_input: the command has ended",
@@ -27,7 +33,7 @@ class finished_process final : public process::implementation {
   }
   awaitable<void> close_input() override { co_return; }
   awaitable<void> signal(int) override { co_return; }
-  awaitable<void> resize(std::uint16_t, std::uint16_t) override;
+  awaitable<void> resize(std::uint16_t, std::uint16_t) override { co_return; }
   awaitable<command_result> wait() override { co_return result_; }
   awaitable<command_result> take_result() override { co_return std::move(result_); }
 
@@ -37,35 +43,32 @@ class finished_process final : public process::implementation {
 
 }  // namespace detail
 
-COFFERDAM_DECL awaitable<void> process::implementation::resize(std::uint16_t, std::uint16_t) {
+template <class Unused>
+awaitable<void> process::basic_implementation<Unused>::resize(std::uint16_t, std::uint16_t) {
   throw error(exec_errc::unsupported, "resize: the command has no terminal; set terminal() on the command");
   co_return;
 }
 
-COFFERDAM_DECL awaitable<void> process::write_owned(implementation& running, bytes data) {
+template <class>
+awaitable<void> process::write_owned(implementation& running, bytes data) {
   co_await running.write_input(data);
 }
 
-COFFERDAM_DECL awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
+template <class>
+awaitable<void> process::resize(std::uint16_t rows, std::uint16_t columns) {
   if (rows == 0 || columns == 0)
     throw error(exec_errc::invalid_argument, "resize: a terminal must have at least one row and one column");
   return get().resize(rows, columns);
 }
 
-}  // namespace cofferdam::inline COFFERDAM_ABI
-
-namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-COFFERDAM_DECL finished_process::finished_process(command_result result) : result_(std::move(result)) {}
-
-COFFERDAM_DECL awaitable<void> finished_process::resize(std::uint16_t, std::uint16_t) { co_return; }
-
-}  // namespace cofferdam::inline COFFERDAM_ABI::detail
-
-namespace cofferdam::inline COFFERDAM_ABI {
-
-COFFERDAM_DECL process process::finished(command_result result) {
+template <class>
+process process::finished(command_result result) {
   return process(std::make_unique<detail::finished_process>(std::move(result)));
 }
+
+COFFERDAM_INSTANTIATE(class process::basic_implementation<void>)
+COFFERDAM_INSTANTIATE(awaitable<void> process::write_owned<void>(implementation&, bytes))
+COFFERDAM_INSTANTIATE(awaitable<void> process::resize<void>(std::uint16_t, std::uint16_t))
+COFFERDAM_INSTANTIATE(process process::finished<void>(command_result))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -73,7 +73,8 @@ class ending_signals {
   std::array<each, 2> all_{each{SIGINT}, each{SIGTERM}};
 };
 
-COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
+template <class>
+run_outcome run_loop(awaitable<void> work) {
   run_outcome end;
   ending_signals actions;
   asio::cancellation_signal stop;
@@ -110,7 +111,8 @@ COFFERDAM_DECL run_outcome run_loop(awaitable<void> work) {
 
 /// Runs `work` as `run_loop` does. If `run_loop` throws, for example because no event loop can be created, returns the
 /// exception as the failure.
-inline run_outcome outcome_of(awaitable<void> work) {
+template <class = void>
+run_outcome outcome_of(awaitable<void> work) {
   run_outcome end;
   try {
     end = run_loop(std::move(work));
@@ -131,6 +133,8 @@ inline bool is_cancellation(const std::exception_ptr& failure) {
   }
 }
 
+COFFERDAM_INSTANTIATE(run_outcome run_loop<void>(awaitable<void>))
+
 COFFERDAM_DECL int exit_status(const run_outcome& end, int value) noexcept {
   if (!end.failure) return value;
   const int status = end.signal == 0 ? 1 : 128 + end.signal;
@@ -147,12 +151,19 @@ COFFERDAM_DECL int exit_status(const run_outcome& end, int value) noexcept {
 
 }  // namespace detail
 
-COFFERDAM_DECL int run(awaitable<void> work) { return detail::exit_status(detail::outcome_of(std::move(work)), 0); }
+template <class>
+int run(awaitable<void> work) {
+  return detail::exit_status(detail::outcome_of(std::move(work)), 0);
+}
 
-COFFERDAM_DECL int run(awaitable<int> work) {
+template <class>
+int run(awaitable<int> work) {
   std::optional<int> value;
   const detail::run_outcome end = detail::outcome_of(detail::store<int>(std::move(work), value));
   return detail::exit_status(end, value.value_or(1));
 }
+
+COFFERDAM_INSTANTIATE(int run<void>(awaitable<void>))
+COFFERDAM_INSTANTIATE(int run<void>(awaitable<int>))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

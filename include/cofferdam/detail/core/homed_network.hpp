@@ -21,12 +21,17 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+template <class = void>
+class basic_homed_stream;
+using homed_stream = basic_homed_stream<>;
+
 /// A stream whose operations run on the strand of an environment. The caller may be on any executor.
-class homed_stream final : public byte_stream::implementation {
+template <class Unused>
+class basic_homed_stream final : public byte_stream::implementation {
  public:
-  homed_stream(home_strand home, byte_stream stream)
+  basic_homed_stream(home_strand home, byte_stream stream)
       : home_(std::move(home)), stream_(std::make_shared<byte_stream>(std::move(stream))) {}
-  ~homed_stream() override {
+  ~basic_homed_stream() override {
     home_.run_soon([stream = std::move(stream_)] { stream->close(); });
   }
 
@@ -51,16 +56,21 @@ class homed_stream final : public byte_stream::implementation {
   std::shared_ptr<byte_stream> stream_;
 };
 
+template <class = void>
+class basic_homed_listening;
+using homed_listening = basic_homed_listening<>;
+
 /// A listener whose operations run on the strand of an environment.
-class homed_listening final : public listening {
+template <class Unused>
+class basic_homed_listening final : public listening {
  public:
-  homed_listening(home_strand home, listener open)
+  basic_homed_listening(home_strand home, listener open)
       : home_(std::move(home)), listener_(std::make_shared<listener>(std::move(open))) {
     name_ = listener_->name();
     port_ = listener_->port();
     loopback_ = listener_->is_loopback();
   }
-  ~homed_listening() override {
+  ~basic_homed_listening() override {
     home_.run_soon([open = std::move(listener_)] { open->close(); });
   }
 

@@ -28,6 +28,7 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
 
   /// Starts a coroutine in the background.
   /// \param work  a coroutine that keeps the objects it uses alive.
+  template <class = void>
   void spawn(awaitable<void> work) {
     std::erase_if(tasks_, [](const std::shared_ptr<task>& entry) { return entry->ended; });
     const auto mine = std::make_shared<task>();

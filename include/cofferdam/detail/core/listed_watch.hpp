@@ -13,7 +13,6 @@
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -98,7 +97,7 @@ class listed_watch final : public directory_watch::implementation {
         if (until) at = std::min(at, *until);
         timer.expires_at(at);
         std::error_code woken;
-        co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        co_await timer.async_wait(asio::redirect_error(await_in<Files>, woken));
         const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
         if (state.cancelled() != asio::cancellation_type::none) throw cancelled();
       }

@@ -7,7 +7,6 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <system_error>
@@ -15,11 +14,11 @@
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 /// Waits 5 ms. Used where a condition must be tested again and nothing notifies the program of its change.
-template <class = void>
+template <class Unused = void>
 awaitable<void> short_pause(asio::any_io_executor executor) {
   asio::steady_timer timer(executor, std::chrono::milliseconds(5));
   std::error_code ignored;  // the wait may end early, because the caller tests its condition again in any case
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  co_await timer.async_wait(asio::redirect_error(await_in<Unused>, ignored));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -19,7 +19,6 @@
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -324,7 +323,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   static awaitable<void> next_turn(std::shared_ptr<basic_command_launcher> self, const char* doing) {
     do {
       std::error_code woken;
-      co_await self->turn_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+      co_await self->turn_.async_wait(asio::redirect_error(await_in<Unused>, woken));
       const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
       if (state.cancelled() != asio::cancellation_type::none)
         throw error(exec_errc::cancelled, std::string(doing) + ": cancelled before the command was started");

@@ -30,8 +30,9 @@ inline std::filesystem::path existing_above(std::filesystem::path path) {
   return path;
 }
 
-inline awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,
-                                                   file_source& source, const file_header& header) {
+template <class = void>
+awaitable<transferred_file> put_one_on_host(const directory& there, const std::filesystem::path& shown,
+                                            file_source& source, const file_header& header) {
   const std::string path = workspace_path(header.destination());
   std::uint64_t size = 0;
   if (header.type() == file_type::directory) {
@@ -54,8 +55,9 @@ inline awaitable<transferred_file> put_one_on_host(const directory& there, const
 /// Writes all files of a source beneath a directory of the host.
 /// \param there, shown, source  the caller keeps them until the awaitable completes. `shown` is the path of `there`,
 ///     for the reported destinations.
-inline awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
-                                              file_source& source) {
+template <class = void>
+awaitable<transfer_result> put_on_host(const directory& there, const std::filesystem::path& shown,
+                                       file_source& source) {
   return put_each(source, [&there, &shown, &source](const file_header& header) {
     return put_one_on_host(there, shown, source, header);
   });

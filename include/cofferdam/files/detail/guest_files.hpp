@@ -37,11 +37,16 @@ enum class kept_path {
   whole,  ///< as for `download`: the whole path in the workspace
 };
 
+template <class = void>
+class basic_guest_planner;
+using guest_planner = basic_guest_planner<>;
+
 /// A planner that finds the files of a `file_set` in an environment's workspace.
-class guest_planner {
+template <class Unused>
+class basic_guest_planner {
  public:
   /// \param guest, set  the caller keeps them as long as this object.
-  guest_planner(const files_getter& guest, const file_set& set, kept_path kept)
+  basic_guest_planner(const files_getter& guest, const file_set& set, kept_path kept)
       : guest_(guest), set_(set), kept_(kept), plan_(set) {}
 
   /// Makes the whole plan. This object must live until the awaitable completes.
@@ -205,11 +210,16 @@ class guest_planner {
   std::map<std::string, std::vector<directory_entry>> lists_;
 };
 
+template <class = void>
+class basic_guest_source;
+using guest_source = basic_guest_source<>;
+
 /// A source that reads the files of a plan from an environment's workspace, one after another.
-class guest_source final : public file_source {
+template <class Unused>
+class basic_guest_source final : public file_source {
  public:
   /// \param guest, plan  the caller keeps them as long as this object.
-  guest_source(const files_getter& guest, const file_plan& plan)
+  basic_guest_source(const files_getter& guest, const file_plan& plan)
       : guest_(guest), plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {

@@ -36,11 +36,16 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// The maximum number of bytes that are read from a host file before other work on the executor may run.
 inline constexpr std::size_t host_piece = 256 * 1024;
 
+template <class = void>
+class basic_host_planner;
+using host_planner = basic_host_planner<>;
+
 /// A planner that finds the files of a `file_set` on the host. Its functions are coroutines, because directory trees
 /// may be large and other work must run in between.
-class host_planner {
+template <class Unused>
+class basic_host_planner {
  public:
-  explicit host_planner(const file_set& set) : set_(set), plan_(set, is_one_file) {}
+  explicit basic_host_planner(const file_set& set) : set_(set), plan_(set, is_one_file) {}
 
   /// Makes the whole plan. This object must live until the awaitable completes.
   awaitable<void> plan() {
@@ -297,13 +302,18 @@ class host_planner {
   file_plan plan_;
 };
 
+template <class = void>
+class basic_host_source;
+using host_source = basic_host_source<>;
+
 /// A source that reads the planned files of the host, one after another. Each file is checked again when it is opened,
 /// because it may have been replaced in the meantime. A FIFO is refused, so that it cannot block the transfer. A
 /// symbolic link in place of a file from a directory or a pattern is not followed, unless the set follows symbolic
 /// links. At most the set's limit of bytes is read, even if files have grown.
-class host_source final : public file_source {
+template <class Unused>
+class basic_host_source final : public file_source {
  public:
-  explicit host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
+  explicit basic_host_source(const file_plan& plan) : plan_(plan), left_(plan.max_bytes()) {}
 
   awaitable<std::optional<file_header>> next() override {
     reader_.reset();

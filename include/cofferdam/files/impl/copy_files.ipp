@@ -16,7 +16,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-COFFERDAM_DECL awaitable<transfer_result> copy_between(files_getter from, files_getter to, file_set set) {
+template <class>
+awaitable<transfer_result> copy_between(files_getter from, files_getter to, file_set set) {
   try {
     guest_planner planner(from, set, kept_path::name);
     co_await planner.plan();
@@ -30,5 +31,7 @@ COFFERDAM_DECL awaitable<transfer_result> copy_between(files_getter from, files_
     rethrow_cancellation(failure, "copy_files: cancelled; files that were already copied remain");
   }
 }
+
+COFFERDAM_INSTANTIATE(awaitable<transfer_result> copy_between<void>(files_getter, files_getter, file_set))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -39,9 +39,9 @@ COFFERDAM_DECL bool ignores_case(const std::filesystem::path& folder) {
   return found;
 }
 
-COFFERDAM_DECL awaitable<transfer_result> download_from(files_getter guest, file_set set,
-                                                        std::filesystem::path destination,
-                                                        bool (*folder_ignores_case)(const std::filesystem::path&)) {
+template <class>
+awaitable<transfer_result> download_from(files_getter guest, file_set set, std::filesystem::path destination,
+                                         bool (*folder_ignores_case)(const std::filesystem::path&)) {
   try {
     guest_planner planner(guest, set, kept_path::whole);
     co_await planner.plan();
@@ -61,5 +61,8 @@ COFFERDAM_DECL awaitable<transfer_result> download_from(files_getter guest, file
     rethrow_cancellation(failure, "download: cancelled; files that were already downloaded remain");
   }
 }
+
+COFFERDAM_INSTANTIATE(awaitable<transfer_result> download_from<void>(files_getter, file_set, std::filesystem::path,
+                                                                     bool (*)(const std::filesystem::path&)))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

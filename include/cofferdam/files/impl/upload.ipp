@@ -38,17 +38,23 @@ awaitable<transfer_result> upload_planned(files_getter guest, file_set set, Plan
   }
 }
 
-COFFERDAM_DECL awaitable<transfer_result> upload_to(files_getter guest, file_set set) {
+template <class>
+awaitable<transfer_result> upload_to(files_getter guest, file_set set) {
   const auto plan = [](host_planner& planner) { return planner.plan(); };
   return upload_planned(std::move(guest), std::move(set), plan);
 }
 
-COFFERDAM_DECL awaitable<transfer_result> upload_tree_to(files_getter guest, std::shared_ptr<const directory> tree,
-                                                         std::string shown) {
+template <class>
+awaitable<transfer_result> upload_tree_to(files_getter guest, std::shared_ptr<const directory> tree,
+                                          std::string shown) {
   auto plan = [tree = std::move(tree), shown = std::move(shown)](host_planner& planner) {
     return planner.plan_tree(tree, shown);
   };
   return upload_planned(std::move(guest), file_set(), std::move(plan));
 }
+
+COFFERDAM_INSTANTIATE(awaitable<transfer_result> upload_to<void>(files_getter, file_set))
+COFFERDAM_INSTANTIATE(awaitable<transfer_result> upload_tree_to<void>(files_getter, std::shared_ptr<const directory>,
+                                                                      std::string))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

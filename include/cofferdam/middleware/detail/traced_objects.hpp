@@ -21,10 +21,16 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
+template <class = void>
+class basic_traced_process;
+using traced_process = basic_traced_process<>;
+
 /// A process whose event is reported when its result is known, or when it is destroyed.
-class traced_process final : public wrapped_process {
+template <class Unused>
+class basic_traced_process final : public wrapped_process {
  public:
-  traced_process(process inner, pending_event event) : wrapped_process(std::move(inner)), event_(std::move(event)) {}
+  basic_traced_process(process inner, pending_event event)
+      : wrapped_process(std::move(inner)), event_(std::move(event)) {}
 
   awaitable<command_result> wait() override { return report(wrapped_process::wait(), event_); }
   awaitable<command_result> take_result() override { return report(wrapped_process::take_result(), event_); }
@@ -46,12 +52,17 @@ class traced_process final : public wrapped_process {
   pending_event event_;
 };
 
+template <class = void>
+class basic_traced_source;
+using traced_source = basic_traced_source<>;
+
 /// A source of files whose event is reported when all files were read, or when it is destroyed.
-class traced_source final : public file_source {
+template <class Unused>
+class basic_traced_source final : public file_source {
  public:
-  traced_source(std::unique_ptr<file_source> inner, pending_event event)
+  basic_traced_source(std::unique_ptr<file_source> inner, pending_event event)
       : inner_(std::move(inner)), event_(std::move(event)) {}
-  ~traced_source() override { end(); }
+  ~basic_traced_source() override { end(); }
 
   awaitable<std::optional<file_header>> next() override { return report_next(*this); }
   awaitable<bytes> read(std::size_t max_bytes) override { return report_read(*this, max_bytes); }
@@ -63,7 +74,7 @@ class traced_source final : public file_source {
 
  private:
   template <class = void>
-  static awaitable<std::optional<file_header>> report_next(traced_source& self) {
+  static awaitable<std::optional<file_header>> report_next(basic_traced_source& self) {
     try {
       std::optional<file_header> header = co_await self.inner_->next();
       self.count(header);
@@ -74,7 +85,7 @@ class traced_source final : public file_source {
     }
   }
   template <class = void>
-  static awaitable<bytes> report_read(traced_source& self, std::size_t max_bytes) {
+  static awaitable<bytes> report_read(basic_traced_source& self, std::size_t max_bytes) {
     try {
       bytes piece = co_await self.inner_->read(max_bytes);
       self.sum_ += piece.size();

@@ -102,6 +102,7 @@ class turn_queue : public std::enable_shared_from_this<turn_queue> {
     std::shared_ptr<waiter> who_;
   };
 
+  template <class = void>
   static awaitable<void> wait(std::shared_ptr<turn_queue> self, std::shared_ptr<waiter> mine, const char* doing) {
     while (!self->is_granted(*mine)) {
       const wait_result result = co_await mine->changed.wait();

@@ -10,7 +10,6 @@
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <system_error>
 #include <utility>
@@ -65,11 +64,11 @@ COFFERDAM_DECL void async_event::notify() noexcept {
   for (waiter* each = first_; each != nullptr; each = each->next()) each->end(wait_result::notified);
 }
 
-template <class>
+template <class Unused>
 awaitable<wait_result> async_event::wait(clock::time_point until) {
   waiter mine(*this, until);
   std::error_code woken;
-  co_await mine.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  co_await mine.timer.async_wait(asio::redirect_error(await_in<Unused>, woken));
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   co_return state.cancelled() == asio::cancellation_type::none ? mine.result : wait_result::cancelled;
 }

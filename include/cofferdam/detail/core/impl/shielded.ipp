@@ -10,18 +10,17 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <functional>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-template <class>
+template <class Unused>
 awaitable<void> shielded(std::function<awaitable<void>()> work) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   co_await asio::co_spawn(executor, std::move(work),
-                          asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+                          asio::bind_cancellation_slot(asio::cancellation_slot(), await_in<Unused>));
 }
 
 COFFERDAM_INSTANTIATE(awaitable<void> shielded<void>(std::function<awaitable<void>()>))
