@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
+#include <cofferdam/core/byte_stream.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/core/file_source.hpp>
+#include <cofferdam/core/listener.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/os/command_session.hpp>
+#include <cofferdam/os/session_files.hpp>
 #include <cofferdam/warden/session.hpp>
 
 #include "support/census.hpp"
@@ -26,6 +30,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -341,7 +346,7 @@ TEST(WardenSession, more_of_a_file_than_was_asked_for_is_not_taken) {
     std::size_t count = 0;
     std::error_code code;
     try {
-      for (; count < 4 * wire::max_read; count += piece.size()) requests->arrived(data);
+      for (; count < 4 * wire::max_read; count += piece.size()) requests->arrived(*sink, data);
     } catch (const error& failure) {
       code = failure.code();
     }
@@ -378,11 +383,11 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     const bytes whole = names.take();
     const wire::frame data(wire::frame_type::reply_data, sink->number(), bytes_view(whole).subspan(wire::header_size));
     const std::size_t before = cofferdam_test::resident_memory();
-    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(data));  // some 80 MB in all
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(requests->arrived(*sink, data));  // some 80 MB in all
     const std::size_t after = cofferdam_test::resident_memory();
     EXPECT_LT(after, before + 16 * 1024 * 1024);
     const bytes fine(4);
-    requests->arrived(wire::frame(wire::frame_type::reply, sink->number(), fine));
+    requests->arrived(*sink, wire::frame(wire::frame_type::reply, sink->number(), fine));
     co_await listing.wait();
     EXPECT_EQ(code, exec_errc::too_large);
   });
@@ -412,6 +417,43 @@ TEST(WardenSession, a_write_to_a_command_whose_session_is_lost_ends) {
     for (int i = 0; i < 500 && !ended; ++i) co_await pause_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(ended);
     EXPECT_EQ(code, exec_errc::io_error);
+  });
+}
+
+TEST(WardenSession, files_and_network_that_are_first_used_after_a_loss_fail_with_its_reason) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
+      const std::shared_ptr<session_files> files = env.session().files();
+      env.session().lose(error(exec_errc::provider_lost, "the reason of this test"));
+      std::string of_files;
+      std::string of_network;
+      try {
+        co_await files->read_file("f", 100);
+      } catch (const error& failure) {
+        of_files = failure.what();
+      }
+      try {
+        co_await env.session().network().connect(80);
+      } catch (const error& failure) {
+        of_network = failure.what();
+      }
+      EXPECT_NE(of_files.find("the reason of this test"), std::string::npos) << of_files;
+      EXPECT_NE(of_network.find("the reason of this test"), std::string::npos) << of_network;
+    });
+  });
+}
+
+TEST(WardenSession, the_network_of_a_session_is_also_that_of_its_base_class) {
+  cofferdam_test::run([]() -> awaitable<void> {
+    co_await with(far_provider(), [](far_environment& env) -> awaitable<void> {
+      command_session& base = env.session();
+      listener derived_one = co_await env.session().network().listen();
+      const std::uint16_t port = derived_one.port();
+      byte_stream sent = co_await base.network().connect(port);
+      byte_stream accepted = co_await derived_one.accept();
+      EXPECT_TRUE(sent);
+      EXPECT_TRUE(accepted);
+    });
   });
 }
 

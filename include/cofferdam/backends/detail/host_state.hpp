@@ -84,6 +84,7 @@ class host_state {
   Place& place() noexcept { return place_; }
   const host_folders& folders() const noexcept { return *folders_; }
   const local_commands& commands() const noexcept { return commands_; }
+  local_commands& commands() noexcept { return commands_; }
 
   /// Returns true if the warden is lost. Any thread may call this function.
   bool is_lost() const noexcept { return commands_.session().is_lost(); }
@@ -121,7 +122,7 @@ class host_state {
 
   static awaitable<guest_network> network(std::shared_ptr<host_state> self) {
     self->require_usable();
-    co_return self->commands_.session().network();
+    co_return self->commands_.network();
   }
 
   /// Makes the commands that begin from now on use a proxy on 127.0.0.1, and sets more variables of theirs.

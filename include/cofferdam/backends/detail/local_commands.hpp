@@ -7,6 +7,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
@@ -30,7 +31,6 @@
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -103,7 +103,7 @@ class basic_warden_child {
     while (!is_over && std::chrono::steady_clock::now() < until) {
       std::error_code woken;
       co_await watched->get().async_wait(asio::posix::stream_descriptor::wait_read,
-                                         asio::redirect_error(asio::use_awaitable, woken));
+                                         asio::redirect_error(await_in<Unused>, woken));
       is_over = reaped();
       if (woken && !is_over) break;  // the limit was reached, or the reaper has it
     }
@@ -161,6 +161,13 @@ class basic_warden_child {
   bool is_sound_ = true;
 };
 
+/// The sessions of `local` and `jail`: their network is reached only through `warden_session::network`, so that a
+/// program compiles it only if it uses it.
+class lean_session final : public warden_session {
+ public:
+  using warden_session::open_as;
+};
+
 template <class = void>
 class basic_local_commands;
 using local_commands = basic_local_commands<>;
@@ -209,7 +216,7 @@ class basic_local_commands {
       child = warden_child(started);
       warden_settings copy = settings;
       hold(copy, child, mark);
-      warden_session opened = co_await warden_session::open(executor, std::move(started.socket), std::move(copy));
+      warden_session opened = co_await lean_session::open_as(executor, std::move(started.socket), std::move(copy));
       session.emplace(std::move(opened));
     };
     const auto kills = [&child] {
@@ -220,23 +227,30 @@ class basic_local_commands {
     co_return basic_local_commands(std::move(*session), std::move(child), grace, std::move(mark));
   }
 
-  command_session& session() noexcept { return session_; }
-  const command_session& session() const noexcept { return session_; }
+  command_session& session() noexcept { return warden_ ? warden_ : session_; }
+  const command_session& session() const noexcept { return warden_ ? warden_ : session_; }
   /// Returns the files beneath `warden_settings::root`, reached through the warden; null without one.
-  const std::shared_ptr<session_files>& files() const noexcept { return files_; }
+  const std::shared_ptr<session_files>& files() {
+    if (!files_ && warden_) files_ = warden_.files();
+    return files_;
+  }
+
+  /// Returns the loopback network of the commands.
+  /// \throws error{exec_errc::unsupported} without a warden.
+  guest_network network() const { return warden_ ? warden_.network() : session_.network(); }
 
   /// Ends everything and waits for the end, at most the grace period and 5 s. This object must live until then.
   /// \throws error{exec_errc::provider_lost} with a list of the processes that were still alive; they were sent
   /// SIGKILL.
   awaitable<void> close() {
     if (!has_warden()) {
-      co_await session_.close();
+      co_await session().close();
       co_return;
     }
     const auto until = std::chrono::steady_clock::now() + grace_ + warden_patience;
     bool has_given_up = false;
     try {
-      co_await session_.close();
+      co_await session().close();
     } catch (const error& failure) {
       if (failure.code() != exec_errc::provider_lost) throw;
       has_given_up = true;
@@ -268,11 +282,11 @@ class basic_local_commands {
     throw unended(found, survivors, is_gone, is_reaped);
   }
 
-  void abandon() noexcept { session_.abandon(); }
+  void abandon() noexcept { session().abandon(); }
 
   /// Kills the warden, and makes pending and later commands fail with `reason`. A jail ends with its warden.
   void lose(const error& reason) noexcept {
-    session_.lose(reason);
+    session().lose(reason);
     child_.kill();
   }
 
@@ -283,11 +297,7 @@ class basic_local_commands {
   static constexpr std::chrono::milliseconds kill_patience{300};
 
   basic_local_commands(warden_session session, warden_child child, std::chrono::milliseconds grace, std::string mark)
-      : files_(session.files()),
-        session_(std::move(session)),
-        child_(std::move(child)),
-        grace_(grace),
-        mark_(std::move(mark)) {}
+      : warden_(std::move(session)), child_(std::move(child)), grace_(grace), mark_(std::move(mark)) {}
   explicit basic_local_commands(command_session children) : session_(std::move(children)) {}
 
   bool has_warden() const noexcept { return child_.pid() != 0; }
@@ -374,8 +384,9 @@ class basic_local_commands {
 
   static constexpr std::size_t max_program = 16 * 1024 * 1024;
 
+  warden_session warden_;    // empty without a warden
+  command_session session_;  // used without a warden
   std::shared_ptr<session_files> files_;
-  command_session session_;
   warden_child child_;
   std::chrono::milliseconds grace_{0};
   std::string mark_;  // empty if the kernel ends all commands with the warden

@@ -47,6 +47,8 @@ class local_settings {
   std::string shell;
   command_settings commands;
   process_limits limits;
+  /// `local_place::limit`, set together with `limits`. A program without limits does not compile it.
+  std::shared_ptr<control_group> (*limit)(warden_settings& wanted, const local_settings& settings) = nullptr;
   warden_policy policy = warden_policy::automatic;
   std::filesystem::path warden;
   tracing_policy tracing = tracing_policy::contained;
@@ -74,7 +76,8 @@ class basic_local_place {
     wanted.commands = settings->commands;
     wanted.landlock = settings->landlock;
     wanted.tracing = settings->tracing;
-    const std::shared_ptr<control_group> group = limit(wanted, *settings);
+    std::shared_ptr<control_group> group;
+    if (!settings->limits.empty()) group = settings->limit(wanted, *settings);
     auto folders = std::make_shared<host_folders>("local", settings->temporary_base, settings->workspace);
     wanted.root = folders->workspace().native();  // for watches; this program does all other file operations itself
     try {
@@ -84,7 +87,6 @@ class basic_local_place {
       if (group) groups = group->members();
       local_commands commands = co_await local_commands::open(executor, std::move(wanted), policy, settings->warden,
                                                               folders->folder(), std::move(groups));
-      folders->files().watch_by(commands.files());
       co_return std::make_shared<host_state<basic_local_place>>(executor, basic_local_place(settings->paths, group),
                                                                 folders, std::move(commands), std::move(shell));
     } catch (...) {
@@ -92,6 +94,28 @@ class basic_local_place {
       reaper::instance().sweep();  // nothing has run: the folder is removed at once
       throw;
     }
+  }
+
+  /// Sets the limits of commands, and makes a control group if that is needed and possible; otherwise returns null.
+  /// \throws error{exec_errc::unsupported} if a limit cannot hold.
+  static std::shared_ptr<control_group> limit(warden_settings& wanted, const local_settings& settings) {
+    if (settings.policy == warden_policy::never)
+      throw error(exec_errc::unsupported,
+                  "local: limits() need a warden, and warden(warden_policy::never) excludes it");
+    const jail_limits limits(settings.limits);
+    std::string obstacle;
+    std::shared_ptr<control_group> group = group_for(limits, obstacle);
+    if (limits.processes && (!group || !group->limits_processes()))
+      throw error(exec_errc::unsupported,
+                  "local: limits().processes() needs a control group: " + obstacle +
+                      "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
+                      "Delegate=yes PROGRAM), use jail(), which can do without, or leave out the limit");
+    wanted.limits = limits.for_each_process(group.get());
+    limits.describe(wanted.added_isolation, group.get());
+    const auto watch = std::make_shared<jail_limit_watch>(limits, group);
+    wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
+    wanted.explain_loss = [watch](const error& reason) { return watch->explain_loss(reason); };
+    return group;
   }
 
   basic_local_place(path_policy paths, std::shared_ptr<control_group> group)
@@ -106,7 +130,10 @@ class basic_local_place {
             "TMPDIR=" + (folders.folder() / "tmp").native()};
   }
 
-  workspace_files& files(host_folders& folders, local_commands&) const { return folders.files(); }
+  workspace_files& files(host_folders& folders, local_commands& commands) const {
+    if (!folders.files().can_watch()) folders.files().watch_by(commands.files());
+    return folders.files();
+  }
 
   bool enter(host_folders& folders, const command& c, spawn_request& request, unique_fd& opened) const {
     request.directory = folders.workspace_fd();
@@ -139,29 +166,6 @@ class basic_local_place {
   }
 
  private:
-  /// Sets the limits of commands, and makes a control group if that is needed and possible; otherwise returns null.
-  /// \throws error{exec_errc::unsupported} if a limit cannot hold.
-  static std::shared_ptr<control_group> limit(warden_settings& wanted, const local_settings& settings) {
-    if (settings.limits.empty()) return nullptr;
-    if (settings.policy == warden_policy::never)
-      throw error(exec_errc::unsupported,
-                  "local: limits() need a warden, and warden(warden_policy::never) excludes it");
-    const jail_limits limits(settings.limits);
-    std::string obstacle;
-    std::shared_ptr<control_group> group = group_for(limits, obstacle);
-    if (limits.processes && (!group || !group->limits_processes()))
-      throw error(exec_errc::unsupported,
-                  "local: limits().processes() needs a control group: " + obstacle +
-                      "; run this program as root, or in a control group of its own (systemd-run --user --scope -p "
-                      "Delegate=yes PROGRAM), use jail(), which can do without, or leave out the limit");
-    wanted.limits = limits.for_each_process(group.get());
-    limits.describe(wanted.added_isolation, group.get());
-    const auto watch = std::make_shared<jail_limit_watch>(limits, group);
-    wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
-    wanted.explain_loss = [watch](const error& reason) { return watch->explain_loss(reason); };
-    return group;
-  }
-
   /// Returns how many folders beneath the workspace a command starts; 0 if it starts elsewhere.
   static std::size_t depth_of(const std::string& root, std::string_view directory) {
     if (directory.starts_with('/')) {

@@ -80,7 +80,10 @@ basic_local<Unused>& basic_local<Unused>::output_grace(std::chrono::milliseconds
 
 template <class Unused>
 basic_local<Unused>& basic_local<Unused>::limits(process_limits most) {
-  return with([&](detail::local_settings& all) { all.limits = most; });
+  return with([&](detail::local_settings& all) {
+    all.limits = most;
+    all.limit = &detail::local_place::limit;
+  });
 }
 
 template <class Unused>

@@ -67,7 +67,7 @@ using file_requests = basic_file_requests<>;
 /// The file requests that a warden has not answered yet. The warden answers requests in order. A request for which the
 /// warden has no room waits in this program. All members are called on one executor.
 template <class Unused>
-class basic_file_requests {
+class basic_file_requests final : public frame_receiver {
  public:
   /// A request that was sent.
   class sent {
@@ -111,7 +111,7 @@ class basic_file_requests {
   async_semaphore& files() noexcept { return files_; }
 
   /// Returns true if no request is waiting for its reply, and nothing is watched.
-  bool empty() const noexcept { return sent_.empty() && watches_.empty(); }
+  bool empty() const noexcept override { return sent_.empty() && watches_.empty(); }
 
   /// Waits until the warden has room for the request (see `wire::file_window`), and sends it. Does not wait for the
   /// reply.
@@ -159,7 +159,7 @@ class basic_file_requests {
   /// Handles a frame that has arrived.
   /// \return  true if the frame belongs to a file request.
   /// \throws error{exec_errc::provider_lost} if it belongs to a request that was not sent.
-  bool arrived(const wire::frame& frame) {
+  bool arrived(frame_sink&, const wire::frame& frame) override {
     if (frame.type() == wire::frame_type::worker_lost) {
       wire::payload_reader values(frame);
       const auto count = values.number<std::uint32_t>();
@@ -201,7 +201,7 @@ class basic_file_requests {
     return true;
   }
 
-  void lose(const error& reason) {
+  void lose(const error& reason) override {
     lost_ = reason;
     window_.fail(reason);
     files_.fail(reason);

@@ -18,7 +18,6 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
 #include <algorithm>
@@ -502,7 +501,7 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
         const auto how = warden_link::deliver(self->decoder_, *listener, self->open_, turn);
         if (how == warden_link::delivery::ended) co_return;
         if (how == warden_link::delivery::all) break;
-        co_await asio::post(asio::use_awaitable);
+        co_await asio::post(await_in<Stream>);
       }
     }
   }

@@ -57,6 +57,24 @@ class frame_sink {
   ~frame_sink() = default;
 };
 
+/// An object that receives the warden's frames of one kind, for example the replies to file requests.
+class frame_receiver {
+ public:
+  frame_receiver() = default;
+  frame_receiver(const frame_receiver&) = delete;
+  frame_receiver& operator=(const frame_receiver&) = delete;
+  /// Handles a frame that has arrived. Returns false if it is of another kind.
+  /// \throws error{exec_errc::provider_lost} if the warden must not send this frame now.
+  virtual bool arrived(frame_sink& sink, const wire::frame& frame) = 0;
+  /// Ends everything that is pending with `reason`.
+  virtual void lose(const error& reason) = 0;
+  /// Returns true if nothing is pending.
+  virtual bool empty() const noexcept = 0;
+
+ protected:
+  ~frame_receiver() = default;
+};
+
 /// Output that arrives in frames.
 class framed_output final : public buffered_output {
  public:

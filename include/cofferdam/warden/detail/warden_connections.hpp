@@ -166,16 +166,16 @@ using warden_connections = basic_warden_connections<>;
 
 /// The connections of one session with a warden. All members are called on one executor.
 template <class Unused>
-class basic_warden_connections : public std::enable_shared_from_this<basic_warden_connections<Unused>> {
+class basic_warden_connections final : public frame_receiver {
  public:
   explicit basic_warden_connections(const asio::any_io_executor& executor) : executor_(executor) {}
 
-  bool empty() const noexcept { return open_.empty() && listening_.empty(); }
+  bool empty() const noexcept override { return open_.empty() && listening_.empty(); }
 
   /// Handles a frame that has arrived. Returns false if it does not belong to a connection.
-  bool arrived(frame_sink& sink, const wire::frame& frame);
+  bool arrived(frame_sink& sink, const wire::frame& frame) override;
 
-  void lose(const error& reason) {
+  void lose(const error& reason) override {
     lost_ = reason;
     for (const auto& [number, one] : open_) one->lose(reason);
     for (const auto& [number, one] : listening_) one->lose(reason);
