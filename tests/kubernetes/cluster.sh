@@ -226,13 +226,16 @@ stop_firewall() {
   if [ ! -e "$run/firewall.pid" ]; then return; fi
   while forward_api -D; do :; done
   for command in iptables ip6tables; do
+    $command -S 2>/dev/null | sed -n "s/^-A \(.* -i $(bridge) .*\)$/\1/p" | while read -r rule; do  # left by a test
+      eval "$command -D $rule" || true
+    done
     for chain in INPUT FORWARD OUTPUT; do
       $command -S "$chain" 2>/dev/null | sed -n "s/^-A $chain \(.*-j KUBE-ROUTER-$chain\)$/\1/p" | while read -r rule; do
         eval "$command -D $chain $rule" || true
       done
     done
     for rule in -F -X; do
-      $command -S 2>/dev/null | sed -n 's/^-N \(KUBE-\(ROUTER\|NWPLCY\|POD-FW\).*\)$/\1/p' | while read -r chain; do
+      $command -S 2>/dev/null | sed -n "s/^-N \(KUBE-\(ROUTER\|NWPLCY\|POD-FW\).*\|COFFERDAM-${run##*-}\)$/\1/p" | while read -r chain; do
         $command "$rule" "$chain" || true
       done
     done
@@ -425,6 +428,7 @@ cgroupDriver: cgroupfs
 cgroupsPerQOS: false
 # Without cgroups for QoS, kubelet 1.34.4 crashes when it compares the size of a running pod that has limits.
 featureGates: {InPlacePodVerticalScaling: false}
+allowedUnsafeSysctls: ["net.ipv6.*"]
 enforceNodeAllocatable: [none]
 containerRuntimeEndpoint: unix://$run/containerd.sock
 failSwapOn: false

@@ -266,6 +266,24 @@ class unix_canary {
   std::thread threads_[2];
 };
 
+/// Returns the IPv6 address that an interface of this machine has on its link, without the interface; empty if it has
+/// none.
+inline std::string link_local_address(const std::string& interface) {
+  std::string found;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return found;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET6 || interface != each->ifa_name) continue;
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(each->ifa_addr)->sin6_addr;
+    if (!IN6_IS_ADDR_LINKLOCAL(&address)) continue;
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET6, &address, text.data(), text.size());
+    found = text.data();
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
 /// Returns the addresses of all network interfaces of this machine, without those of the link only.
 inline std::vector<std::string> own_addresses() {
   std::vector<std::string> found;
