@@ -4,6 +4,7 @@
 // The C++ blocks of the guide's page about the network, packaging/docs/network.md.
 
 #include <cofferdam/backends/jail.hpp>
+#include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/network/allow_hosts.hpp>
@@ -11,6 +12,9 @@
 #include <cofferdam/network/egress_proxy.hpp>
 #include <cofferdam/network/host_rule.hpp>
 #include <cofferdam/network/network_event.hpp>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +29,11 @@ auto packages_only() {
                       .header("api.example.com", "Authorization", secret_string("Bearer ..."));
 }
 
+auto pods_without_ipv6() {
+  return kubernetes::pod_options().merge_patch(R"({"spec": {"securityContext": {"sysctls":
+      [{"name": "net.ipv6.conf.all.disable_ipv6", "value": "1"}]}}})");
+}
+
 egress_policy named_hosts(secret_string key) {
   return egress_policy("packages.example.org", "*.files.example.org")
       .allow(host_rule("api.example.com:8443").methods({"GET", "POST"}).paths({"/v1/"}))
@@ -35,6 +44,10 @@ egress_policy named_hosts(secret_string key) {
 }
 
 TEST(GuideNetwork, a_jail_is_wrapped) { static_assert(code_exec_provider<decltype(packages_only())>); }
+
+TEST(GuideNetwork, the_patch_of_a_pod_is_json) {
+  EXPECT_NO_THROW(boost::json::parse(pods_without_ipv6().merge_patch()).at("spec"));
+}
 
 TEST(GuideNetwork, the_policy_has_its_rules_in_the_order_of_their_weight) {
   const egress_policy policy = named_hosts(secret_string("Bearer x"));

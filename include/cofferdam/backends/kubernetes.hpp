@@ -130,15 +130,17 @@ class environment {
 /// The defaults of `from_image` are restrictive: no network, no capabilities, no new privileges, a read-only image, no
 /// token for the API server, 1 GiB of memory and one CPU. Commands run as a user other than root. `pod_options` changes
 /// these settings. Before any command runs, the library compares the pod that the API server has admitted with the
-/// requested one. Every result reports the walls in `isolation()`. For a pod without a network, `open()` tries a
-/// connection that must fail, because a NetworkPolicy has no effect in clusters without a network plugin that enforces
-/// it. The number of processes has no limit of this library: the cluster's kubelets set one (`podPidsLimit`), or none.
+/// requested one. Every result reports the walls in `isolation()`. The wall around the network is a NetworkPolicy,
+/// which has no effect in clusters without a network plugin that enforces it. `isolation()` does not report this wall
+/// until `network().enforced_policy()` has shown it, as `allow_hosts` does in `open()`. The number of processes has no
+/// limit of this library: the cluster's kubelets set one (`podPidsLimit`), or none.
 ///
 /// These defaults do not apply to `in_pod` and `from_template`: there, others have made the pod, and commands have the
 /// user of the container, who may be root.
 ///
 /// The user of the kubeconfig needs these rights in the namespace: pods (create, get, watch, delete), pods/exec (get,
-/// create), configmaps (get, create), and networkpolicies (get, create). The right to list nodes is used to choose the
+/// create), configmaps (get, create), and networkpolicies (get, create). `allow_hosts` and `enforced_policy()` need the
+/// right to list networkpolicies, and make a second pod for some seconds. The right to list nodes is used to choose the
 /// architecture, and the right to list pods to delete pods that dead programs have left.
 ///
 /// Without the right to create ConfigMaps, the helper program comes by an exec instead. The image then needs a shell

@@ -80,11 +80,18 @@ class guest_network {
   /// \throws error{exec_errc::unsupported} if no warden runs in the environment; error{exec_errc::provider_lost}.
   awaitable<std::uint32_t> other_interfaces() const { return get().other_interfaces(); }
 
-  /// Finds out from inside if a policy stops all packets on the network interfaces of the environment: a pod's
-  /// NetworkPolicy. Some network plugins of clusters do not enforce it. May take some seconds. The attempts that failed
-  /// are a sign and no proof: another firewall may look the same, and only one address family is tried.
-  /// \return  a description of the policy and of the attempts that failed; empty if nothing shows that there is one.
-  /// \throws error{exec_errc::provider_lost}.
+  /// Shows that a policy stops all packets on the network interfaces of the environment: the NetworkPolicy of a pod of
+  /// `kubernetes::from_image` without a network, which some network plugins do not enforce, or only for IPv4. Takes
+  /// some seconds, and makes a second pod, a control without the policy, which runs only the attempts of this function
+  /// and is then deleted. For each kind of address that the pod has (IPv4, IPv6, IPv6 link-local), the control must
+  /// connect to the node or the API server by TCP, before and after the pod has failed to; packets between both pods
+  /// must not arrive; and no other policy may allow connections. The result holds for now: whoever may change policies
+  /// or pods of the namespace can open the wall later, and nobody notices.
+  /// \return  a description of the policy and of the attempts; results of commands then report it, too. Empty if the
+  ///     environment has no such policy.
+  /// \throws error{exec_errc::unsupported}, whose message names the address, or the other policy, and advice, if the
+  ///     policy does not stop all packets, or if this cannot be shown; error{exec_errc::permission_denied} without the
+  ///     right to list the policies; the errors of opening a pod; error{exec_errc::provider_lost}.
   awaitable<std::string> enforced_policy() const { return get().enforced_policy(); }
 
   /// Sets variables by which programs use a proxy on 127.0.0.1, for all commands that begin after this call:

@@ -105,8 +105,8 @@ class allow_hosts_layer : public layer<allow_hosts_layer<Inner>, Inner> {
 ///
 /// Works for environments with a `guest_network`: `jail` and `docker` without a network, and pods of
 /// `kubernetes::from_image` without a network, if their cluster enforces NetworkPolicies. For such a pod, `open()`
-/// tries connections that must fail, for at most 10 seconds. This check is not enough: a pod may open although parts of
-/// its network are open (packaging/docs/security.md has the list), so do not rely on this layer there. On others it
+/// makes a second pod for some seconds, and throws unless the comparison of both shows that the policy is enforced for
+/// each kind of address (`guest_network::enforced_policy`; packaging/docs/security.md has the limits). On others it
 /// does not compile (`local`), or `open()` throws. E2B has rules of its own (`e2b::network_rules`).
 /// \param rules  the allowed places, as `host_rule` describes.
 /// \throws error{exec_errc::invalid_argument} for an invalid rule; from `open()`, error{exec_errc::unsupported} if the

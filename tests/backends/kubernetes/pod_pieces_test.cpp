@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
+#include <cofferdam/backends/kubernetes/detail/control_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/credentials.hpp>
 #include <cofferdam/backends/kubernetes/detail/ended_pods.hpp>
 #include <cofferdam/backends/kubernetes/detail/merge_patch.hpp>
 #include <cofferdam/backends/kubernetes/detail/names.hpp>
+#include <cofferdam/backends/kubernetes/detail/network_facts.hpp>
+#include <cofferdam/backends/kubernetes/detail/network_policies.hpp>
 #include <cofferdam/backends/kubernetes/detail/network_wall.hpp>
 #include <cofferdam/backends/kubernetes/detail/pod_request.hpp>
 #include <cofferdam/backends/kubernetes/detail/quantity.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,31 +60,148 @@ TEST(KubernetesNames, keys_of_labels_may_have_a_prefix) {
   EXPECT_FALSE(is_label_value("a/b"));
 }
 
-TEST(KubernetesNetwork, only_silence_and_a_refusal_show_a_wall) {
+TEST(KubernetesNetwork, only_an_attempt_that_was_made_shows_a_wall) {
   using cofferdam::error_kind;
-  const std::string refusal = "bash: connect: Connection refused";
-  EXPECT_EQ(attempt_after(error_kind::timeout, "try", ""), forbidden_attempt::no_answer);
-  EXPECT_EQ(attempt_after(error_kind::none, "try", refusal), forbidden_attempt::refused);
-  EXPECT_EQ(attempt_after(error_kind::timeout, "", ""), forbidden_attempt::other);  // the shell did not come so far
-  EXPECT_EQ(attempt_after(error_kind::none, "", refusal), forbidden_attempt::other);
-  EXPECT_EQ(attempt_after(error_kind::none, "try", "bash: connect: Network is unreachable"), forbidden_attempt::other);
-  EXPECT_EQ(attempt_after(error_kind::none, "try", ""), forbidden_attempt::other);  // connected
-  EXPECT_EQ(attempt_after(error_kind::none, "", ""), forbidden_attempt::other);     // the image has no program for it
-  EXPECT_EQ(attempt_after(error_kind::out_of_memory, "try", ""), forbidden_attempt::other);
+  EXPECT_EQ(attempt_after(error_kind::timeout, "try "), connect_attempt::failed);
+  EXPECT_EQ(attempt_after(error_kind::none, "try no"), connect_attempt::failed);
+  EXPECT_EQ(attempt_after(error_kind::none, "try yes"), connect_attempt::connected);
+  EXPECT_EQ(attempt_after(error_kind::timeout, "try yes"), connect_attempt::connected);
+  EXPECT_EQ(attempt_after(error_kind::timeout, ""), connect_attempt::not_tried);  // the shell did not come so far
+  EXPECT_EQ(attempt_after(error_kind::none, ""), connect_attempt::not_tried);     // the image has no program for it
+  EXPECT_EQ(attempt_after(error_kind::none, "try "), connect_attempt::not_tried);
+  EXPECT_EQ(attempt_after(error_kind::out_of_memory, "try "), connect_attempt::not_tried);
+  EXPECT_EQ(attempt_after(error_kind::execution_error, "try no"), connect_attempt::not_tried);
+}
+
+const json::object& pod_labels() {
+  static const json::object labels = json::parse(R"({"cofferdam/network": "none", "team": "a"})").as_object();
+  return labels;
+}
+
+bool may_allow(const std::string& spec) {
+  return may_allow_connections(json::parse(R"({"spec": )" + spec + "}").as_object(), pod_labels());
+}
+
+bool expression_selects(const std::string& expression) {
+  return may_allow(R"({"podSelector": {"matchExpressions": [)" + expression + R"(]}, "egress": [{}]})");
 }
 
 TEST(KubernetesNetwork, policies_add_up) {
-  const json::object labels = json::parse(R"({"cofferdam/network": "none", "team": "a"})").as_object();
-  const auto may = [&labels](const char* spec) {
-    return may_allow_connections(json::parse(std::string(R"({"spec": )") + spec + "}").as_object(), &labels);
-  };
-  EXPECT_TRUE(may(R"({"podSelector": {}, "ingress": [{}]})"));
-  EXPECT_TRUE(may(R"({"podSelector": {"matchLabels": {"team": "a"}}, "egress": [{}]})"));
-  EXPECT_TRUE(
-      may(R"({"podSelector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, "egress": [{}]})"));
-  EXPECT_FALSE(may(R"({"podSelector": {"matchLabels": {"team": "b"}}, "egress": [{}]})"));
-  EXPECT_FALSE(may(R"({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": []})"));
-  EXPECT_FALSE(may_allow_connections(network_policy(), &labels));
+  EXPECT_TRUE(may_allow(R"({"podSelector": {}, "ingress": [{}]})"));
+  EXPECT_TRUE(may_allow(R"({"egress": [{}]})"));
+  EXPECT_TRUE(may_allow(R"({"podSelector": {"matchLabels": {"team": "a"}}, "egress": [{}]})"));
+  EXPECT_FALSE(may_allow(R"({"podSelector": {"matchLabels": {"team": "b"}}, "egress": [{}]})"));
+  EXPECT_FALSE(may_allow(R"({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": []})"));
+  EXPECT_FALSE(may_allow_connections(network_policy(), pod_labels()));
+}
+
+TEST(KubernetesNetwork, expressions_of_a_selector_are_evaluated) {
+  EXPECT_TRUE(expression_selects(R"({"key": "team", "operator": "In", "values": ["b", "a"]})"));
+  EXPECT_FALSE(expression_selects(R"({"key": "team", "operator": "In", "values": ["b"]})"));
+  EXPECT_FALSE(expression_selects(R"({"key": "x", "operator": "In", "values": ["", "a"]})"));
+  EXPECT_TRUE(expression_selects(R"({"key": "team", "operator": "NotIn", "values": ["b"]})"));
+  EXPECT_TRUE(expression_selects(R"({"key": "x", "operator": "NotIn", "values": ["b"]})"));
+  EXPECT_FALSE(expression_selects(R"({"key": "team", "operator": "NotIn", "values": ["b", "a"]})"));
+  EXPECT_TRUE(expression_selects(R"({"key": "team", "operator": "Exists"})"));
+  EXPECT_FALSE(expression_selects(R"({"key": "x", "operator": "Exists"})"));
+  EXPECT_TRUE(expression_selects(R"({"key": "x", "operator": "DoesNotExist"})"));
+  EXPECT_FALSE(expression_selects(R"({"key": "team", "operator": "DoesNotExist"})"));
+  EXPECT_TRUE(expression_selects(R"({"key": "team", "operator": "Gt", "values": ["7"]})")) << "unknown: may select";
+  EXPECT_TRUE(expression_selects("7")) << "no expression: may select";
+  const std::string here = R"({"key": "team", "operator": "Exists"}, )";
+  EXPECT_FALSE(expression_selects(here + R"({"key": "x", "operator": "Exists"})")) << "all must hold";
+  EXPECT_FALSE(may_allow(R"({"podSelector": {"matchLabels": {"team": "b"}, "matchExpressions": [)" + here +
+                         R"({"key": "team", "operator": "Exists"}]}, "egress": [{}]})"));
+}
+
+TEST(KubernetesNetwork, rules_count_for_the_directions_of_their_policy) {
+  const std::string egress = R"("podSelector": {}, "egress": [{}])";
+  const std::string ingress = R"("podSelector": {}, "ingress": [{}])";
+  EXPECT_FALSE(may_allow("{" + egress + R"(, "policyTypes": ["Ingress"]})"));
+  EXPECT_TRUE(may_allow("{" + egress + R"(, "policyTypes": ["Ingress", "Egress"]})"));
+  EXPECT_FALSE(may_allow("{" + ingress + R"(, "policyTypes": ["Egress"]})"));
+  EXPECT_TRUE(may_allow("{" + ingress + R"(, "policyTypes": ["Ingress"]})"));
+  EXPECT_TRUE(may_allow("{" + ingress + R"(, "policyTypes": []})"));
+  EXPECT_TRUE(may_allow("{" + egress + R"(, "policyTypes": []})"));
+  EXPECT_TRUE(may_allow("{" + egress + "}"));
+}
+
+// The files of a pod in a cluster with one address family, and a bridge.
+constexpr const char* pod_files =
+    "=route\nIface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+    "eth0\t00000000\t0140D50A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+    "eth0\t0040D50A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+    "=if_inet6\nfe8000000000000018787cfffe4ccf87 02 40 20 80     eth0\n"
+    "00000000000000000000000000000001 01 80 10 80       lo\n=ipv6_route\n"
+    "=arp\nIP address       HW type     Flags       HW address            Mask     Device\n"
+    "10.213.64.9      0x1         0x2         96:ba:10:cd:99:00     *        eth0\n"
+    "10.213.64.1      0x1         0x2         96:ba:10:cd:99:66     *        eth0\n=end\n";
+
+std::string with(std::string text, const std::string& old, const std::string& replacement) {
+  return text.replace(text.find(old), old.size(), replacement);
+}
+
+TEST(KubernetesNetwork, each_family_of_a_pod_is_found) {
+  using set = std::set<address_family>;
+  const network_facts facts = network_facts::read(pod_files);
+  EXPECT_TRUE(facts.is_whole());
+  EXPECT_FALSE(facts.is_tentative());
+  EXPECT_EQ(facts.families(), (set{address_family::ipv4, address_family::link_local}));
+  EXPECT_EQ(facts.host_end(), "fe80::94ba:10ff:fecd:9966%eth0");
+  EXPECT_EQ(facts.ipv6_addresses(), std::vector<std::string>{"fe80:0000:0000:0000:1878:7cff:fe4c:cf87%eth0"});
+  const std::string tentative = with(pod_files, "02 40 20 80     eth0", "02 40 20 c0     eth0");
+  EXPECT_TRUE(network_facts::read(tentative).is_tentative());
+  const std::string global = with(pod_files, "=ipv6_route", "fd000000000000000000000000000002 02 40 00 80 eth0\n=x");
+  EXPECT_TRUE(network_facts::read(global).families().contains(address_family::ipv6));
+  EXPECT_TRUE(network_facts::read("=route\n=if_inet6\n=end\n").families().empty());
+  EXPECT_FALSE(network_facts::read(std::string_view(pod_files).substr(0, 500)).is_whole());
+}
+
+TEST(KubernetesNetwork, the_end_of_the_host_is_that_of_the_gateway_or_unknown) {
+  const std::string unresolved = with(pod_files, "0x2         96:ba:10:cd:99:66", "0x0         00:00:00:00:00:00");
+  EXPECT_EQ(network_facts::read(unresolved).host_end(), "");
+  EXPECT_EQ(network_facts::read(with(pod_files, "0140D50A", "00000000")).host_end(), "");
+  EXPECT_EQ(network_facts::read(with(pod_files, "cd:99:66     *        eth0", "cd:99:66     *        net1")).host_end(),
+            "");
+  const std::string zeros(32, '0');
+  const std::string routed =
+      with(pod_files, "=ipv6_route\n",
+           "=ipv6_route\n" + zeros + " 00 " + zeros +
+               " 00 fe80000000000000eceeeefffeeeeeee 00000400 00000001 00000000 00450003     eth0\n");
+  EXPECT_EQ(network_facts::read(routed).host_end(), "fe80:0000:0000:0000:ecee:eeff:feee:eeee%eth0");
+}
+
+TEST(KubernetesNetwork, packets_without_a_receiver_are_counted) {
+  const std::string printed =
+      "Ip: Forwarding DefaultTTL\nIp: 1 64\nIcmp: InMsgs\nIcmp: 0\n"
+      "Tcp: RtoAlgorithm InSegs OutRsts InCsumErrors\nTcp: 1 10 7 0\n"
+      "Udp: InDatagrams NoPorts InErrors\nUdp: 5 3 0\nUdpLite: InDatagrams NoPorts\nUdpLite: 90 90\n"
+      "Udp6InDatagrams                 \t80\nUdp6NoPorts                     \t4\n=end\n";
+  const stray_packets packets = stray_packets::read(printed);
+  EXPECT_TRUE(packets.is_whole());
+  EXPECT_EQ(packets.tcp(), 7U);
+  EXPECT_EQ(packets.udp(), 7U);
+  EXPECT_FALSE(stray_packets::read(printed.substr(0, printed.size() - 6)).is_whole());
+  EXPECT_FALSE(stray_packets::read("Udp: NoPorts\nUdp: 3\n=end\n").is_whole());
+  EXPECT_FALSE(stray_packets::read("=end\n").is_whole());
+}
+
+TEST(KubernetesNetwork, the_control_is_not_selected_and_runs_on_the_node) {
+  json::object container = json::parse(R"({"resources": {"limits": {"cpu": "1", "nvidia.com/gpu": "1"},
+      "requests": {"cpu": "1", "nvidia.com/gpu": "1"}}})")
+                               .as_object();
+  json::object body = json::parse(R"({"metadata": {"labels": {"cofferdam/sandbox": "1", "cofferdam/network": "none"}},
+      "spec": {"affinity": {"podAntiAffinity": {}}, "topologySpreadConstraints": [{}], "containers": []}})")
+                          .as_object();
+  body["spec"].as_object()["containers"].as_array().push_back(container);
+  const json::object made = control_body(body, "node-7", "nvidia.com/gpu");
+  const json::object& labels = made.at("metadata").at("labels").as_object();
+  EXPECT_EQ(labels.at("cofferdam/sandbox"), "1");  // so that it is found if it is left
+  EXPECT_FALSE(may_select(object_at(object_at(network_policy(), "spec"), "podSelector"), labels));
+  EXPECT_EQ(json::serialize(made.at("spec")),
+            R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
+            R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["node-7"]}]}]}}},)"
+            R"("containers":[{"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}}}]})");
 }
 
 TEST(KubernetesLeftovers, pods_without_an_owner_are_left) {

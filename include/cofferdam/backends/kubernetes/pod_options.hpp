@@ -22,7 +22,7 @@ enum class pull_policy {
 
 /// The network of a pod.
 enum class pod_network {
-  none,     ///< a NetworkPolicy forbids all connections; `isolation()` reports if the cluster enforces it
+  none,     ///< a NetworkPolicy forbids all connections; `enforced_policy()` shows if the cluster enforces it
   cluster,  ///< the cluster's network, as for any other pod
 };
 

@@ -4,8 +4,11 @@
 
 #include <cofferdam/backends/detail/over_bootstrap.hpp>
 #include <cofferdam/backends/detail/warden_delivery.hpp>
+#include <cofferdam/backends/detail/within.hpp>
 #include <cofferdam/backends/kubernetes/detail/api_error.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
+#include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
+#include <cofferdam/backends/kubernetes/detail/control_pod.hpp>
 #include <cofferdam/backends/kubernetes/detail/deliver_in_time.hpp>
 #include <cofferdam/backends/kubernetes/detail/ended_pods.hpp>
 #include <cofferdam/backends/kubernetes/detail/exec_stream.hpp>
@@ -22,8 +25,11 @@
 #include <cofferdam/backends/kubernetes/detail/warden_for_pod.hpp>
 #include <cofferdam/backends/kubernetes/pod_options.hpp>
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/guest_network.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
@@ -39,6 +45,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -218,36 +225,53 @@ class pod_opening {
 
   static awaitable<void> make(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
                               const choice& by, owned_pod::clock::time_point until) {
-    const std::shared_ptr<cluster_api> api = into->api();
     pod_options options = settings->options;
     if (!by.node_label.empty()) options.node_selector("kubernetes.io/arch", by.node_label);
     const pod_request request(settings->image, "cofferdam-" + cofferdam::detail::random_name(12), by.machine,
                               std::move(options));
-    boost::json::object body = request.body();
+    isolation_report isolation = co_await start(into, settings, request.name(), request.body(), until);
+    isolation.set(isolation_kind::process_tree, "everything the command started");
+    isolation.set(isolation_kind::host_death, "everything in the pod");
+    const auto report = std::make_shared<isolation_report>(std::move(isolation));
+    const std::vector<std::string> variables =
+        co_await begin(into, settings, settings->options, by.machine, report, until);
+    co_await choose_shell(into, settings);
+    if (settings->options.network() != pod_network::none) co_return;
+    into->check_network_by(
+        [settings, variables, machine = by.machine](std::shared_ptr<sandbox> guest) {
+          return prove_wall(std::move(guest), settings, machine, variables);
+        },
+        report);
+  }
+
+  /// Makes a pod, and waits until it runs.
+  /// \return  the walls of the pod.
+  static awaitable<isolation_report> start(std::shared_ptr<sandbox> into,
+                                           std::shared_ptr<const sandbox_settings> settings, std::string name,
+                                           boost::json::object body, owned_pod::clock::time_point until) {
+    const std::shared_ptr<cluster_api> api = into->api();
     const auto patience = std::chrono::ceil<std::chrono::seconds>(settings->open_timeout);
     boost::json::object& metadata = body["metadata"].as_object();
     metadata["annotations"].as_object()[opening_annotation] = json_text(std::to_string(patience.count()));
-    const auto pod = std::make_shared<owned_pod>(api, request.name());
+    const auto pod = std::make_shared<owned_pod>(api, name);
     into->own(pod);
     co_await owned_pod::create(pod, body, until);
     pod_check check = check_pod(body, pod->seen());
     check.require();
     co_await delete_ended_pods(api);  // meanwhile, the pod starts
     co_await owned_pod::until_running(pod, until, settings->options.node_wait());
-    isolation_report isolation = check.isolation();
-    isolation.set(isolation_kind::process_tree, "everything the command started");
-    isolation.set(isolation_kind::host_death, "everything in the pod");
-    co_await begin(into, settings, by.machine, std::move(isolation), until);
+    co_return check.isolation();
   }
 
   /// Begins the session of a running pod.
-  static awaitable<void> begin(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
-                               std::string machine, isolation_report isolation, owned_pod::clock::time_point until) {
-    static known_facts<std::string> known_shells;
-    static known_facts<std::string> known_walls;
-    const std::shared_ptr<cluster_api> api = into->api();
-    const std::string image = image_id(into->owned()->seen());
-    const auto report = std::make_shared<isolation_report>(std::move(isolation));
+  /// \param variables_of  the options with the variables of the commands.
+  /// \param report        what results say about the pod.
+  /// \return  the variables of the container.
+  static awaitable<std::vector<std::string>> begin(std::shared_ptr<sandbox> into,
+                                                   std::shared_ptr<const sandbox_settings> settings,
+                                                   pod_options variables_of, std::string machine,
+                                                   std::shared_ptr<isolation_report> report,
+                                                   owned_pod::clock::time_point until) {
     warden_settings for_warden = warden_settings_for(into, *settings);
     for_warden.root = settings->options.working_directory();
     for_warden.commands.isolation = report;
@@ -256,12 +280,19 @@ class pod_opening {
     if (machine.empty()) {
       stream = co_await deliver(into, settings, until, variables);
     } else {
-      stream = co_await start_warden(into, machine, image, variables);
+      stream = co_await start_warden(into, machine, image_id(into->owned()->seen()), variables);
     }
-    warden_session session = co_await warden_session::open(api->executor(), std::move(*stream), std::move(for_warden));
+    warden_session session =
+        co_await warden_session::open(into->api()->executor(), std::move(*stream), std::move(for_warden));
     std::shared_ptr<session_files> files = session.files();
     into->begin(std::move(session), std::move(files),
-                command_variables(settings->options, variables, settings->options.working_directory(), "/tmp"));
+                command_variables(variables_of, variables, settings->options.working_directory(), "/tmp"));
+    co_return variables;
+  }
+
+  static awaitable<void> choose_shell(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings) {
+    static known_facts<std::string> known_shells;
+    const std::string image = image_id(into->owned()->seen());
     std::optional<std::string> shell = known_shells.find(image);
     if (!settings->shell.empty()) {
       shell = settings->shell;
@@ -270,22 +301,75 @@ class pod_opening {
       known_shells.keep(image, *shell);
     }
     into->shell(*shell);
-    if (settings->options.network() != pod_network::none) co_return;
-    const boost::json::object& pod = into->owned()->seen();
-    const boost::json::object* const labels = object_at(object_at(pod, "metadata"), "labels");
-    const auto check = std::make_shared<const network_wall>(api, *shell, variables,
-                                                            labels == nullptr ? boost::json::object() : *labels);
-    into->check_network_by(check, report);
-    // The answer depends on the node, on the policies of the namespace, and on the programs of the image.
-    const boost::json::object* const spec = object_at(pod, "spec");
-    const std::string place = api->address() + " " + api->space() + " " + std::string(text_at(spec, "nodeName")) + " " +
-                              std::string(text_at(spec, "runtimeClassName")) + " " + image;
-    std::optional<std::string> wall = known_walls.find(place);
-    if (!wall) {
-      wall = co_await network_wall::find(check, sandbox::prober_of(into));
-      known_walls.keep(place, *wall);
+  }
+
+  /// Shows that the NetworkPolicy is enforced for a pod, by a control pod that it does not select.
+  /// \param variables  those of the container, with the address of the API server.
+  static awaitable<std::string> prove_wall(std::shared_ptr<sandbox> guest,
+                                           std::shared_ptr<const sandbox_settings> settings, std::string machine,
+                                           std::vector<std::string> variables) {
+    const std::shared_ptr<cluster_api> api = guest->api();
+    guest_network network = co_await sandbox::network(guest);
+    const std::uint32_t interfaces = co_await network.other_interfaces();
+    if (interfaces != 1)
+      throw error(exec_errc::unsupported,
+                  "kubernetes: it cannot be shown that the NetworkPolicy of the pod is enforced: the pod must have one "
+                  "network interface besides the loopback interface, because policies do not hold for further ones");
+    const auto exists = co_await cluster_object::look(guest->owned());
+    if (!exists) throw error(exec_errc::provider_lost, "kubernetes: " + api->shown(guest->pod()) + " was deleted");
+    const boost::json::object pod = guest->owned()->seen();
+    const auto wall = std::make_shared<const network_wall>(api, guest->shell(), variables, pod);
+    co_await network_wall::require_no_hole(wall);
+    const auto control = std::make_shared<sandbox>(api);
+    std::string found;
+    const auto proves = [&]() -> awaitable<void> {
+      co_await make_control(control, settings, machine, std::string(text_at(object_at(pod, "spec"), "nodeName")));
+      control->shell(guest->shell());
+      found = co_await network_wall::prove(wall, prober_of(guest), prober_of(control), control->owned()->seen());
+    };
+    const std::chrono::seconds discard_limit(20);
+    const auto discards = [&control, &api, discard_limit] {
+      return cofferdam::detail::within(
+          api->executor(), discard_limit, [&control] { return sandbox::discard_pod(control); },
+          error(exec_errc::provider_failed, "late"));
+    };
+    co_await cofferdam::detail::with_cleanup(proves, discards);
+    co_await network_wall::require_no_hole(wall);  // one may have been made meanwhile
+    co_return found;
+  }
+
+  /// Makes the control pod, which has the network of the cluster. It differs from the pod of the environment only in
+  /// the label that the policy selects, in its node, which is given, and in its amounts.
+  static awaitable<void> make_control(std::shared_ptr<sandbox> into, std::shared_ptr<const sandbox_settings> settings,
+                                      std::string machine, std::string node) {
+    const auto until = owned_pod::clock::now() + settings->open_timeout;
+    const auto plain = std::make_shared<sandbox_settings>(*settings);
+    plain->options = control_options(*settings);
+    const std::shared_ptr<const sandbox_settings> of_control = plain;
+    const pod_request request(settings->image, "cofferdam-control-" + cofferdam::detail::random_name(12), machine,
+                              of_control->options);
+    boost::json::object body = control_body(request.body(), node, of_control->options.gpu_resource());
+    std::optional<error> failure;
+    try {
+      co_await start(into, of_control, request.name(), std::move(body), until);
+      const auto report = std::make_shared<isolation_report>();
+      // The shell of the image runs there with a network, so that it gets no variable of the options.
+      pod_options no_variables;
+      co_await begin(into, of_control, std::move(no_variables), machine, report, until);
+    } catch (const error& reason) {
+      failure = reason;
     }
-    if (!wall->empty()) report->set(isolation_kind::network, *wall);
+    if (!failure) co_return;
+    if (failure->code() == exec_errc::cancelled) throw *failure;
+    throw error(
+        static_cast<exec_errc>(failure->code().value()),
+        std::string("kubernetes: no control pod, without which the check of the NetworkPolicy shows nothing: ") +
+            failure->what(),
+        failure->cause());
+  }
+
+  static network_wall::runner prober_of(std::shared_ptr<sandbox> in) {
+    return [in = std::move(in)](command c) { return sandbox::probe(in, std::move(c)); };
   }
 
   /// Starts the warden of the ConfigMap.

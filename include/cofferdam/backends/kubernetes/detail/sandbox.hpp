@@ -6,7 +6,6 @@
 #include <cofferdam/backends/kubernetes/detail/claim_lease.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_api.hpp>
 #include <cofferdam/backends/kubernetes/detail/cluster_object.hpp>
-#include <cofferdam/backends/kubernetes/detail/network_wall.hpp>
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
@@ -21,6 +20,7 @@
 
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,6 +82,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   }
   /// Sets the shell for commands that are shell lines.
   void shell(std::string path) noexcept { shell_ = std::move(path); }
+  const std::string& shell() const noexcept { return shell_; }
 
   /// Runs a command of this library in the root directory.
   /// \param c  a command of separate words, not a shell line.
@@ -92,37 +93,46 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     co_return result;
   }
 
+  /// Shows that the NetworkPolicy of this library is enforced, and returns the description of this wall; throws if this
+  /// cannot be shown.
+  using policy_check = std::function<awaitable<std::string>(std::shared_ptr<sandbox>)>;
+
   /// Sets the check of the NetworkPolicy of this library.
   /// \param report  what results say about the pod; gets the outcome.
-  void check_network_by(std::shared_ptr<const network_wall> wall, std::shared_ptr<isolation_report> report) noexcept {
-    wall_ = std::move(wall);
+  void check_network_by(policy_check check, std::shared_ptr<isolation_report> report) noexcept {
+    policy_check_ = std::move(check);
     report_ = std::move(report);
   }
-  /// Finds out if the NetworkPolicy of this library is enforced. Tries for some seconds.
-  /// \return  as `network_wall::find`.
+  /// Shows that the NetworkPolicy of this library is enforced.
+  /// \return  the description of the wall; empty if the pod has no such policy.
+  /// \throws error{exec_errc::unsupported} if this cannot be shown, and the errors of opening a pod.
   static awaitable<std::string> enforced_policy(std::shared_ptr<sandbox> self) {
+    self->require_open();
     std::string found;
-    if (self->wall_) found = co_await network_wall::find_soon(self->wall_, prober_of(self));
-    if (!found.empty()) self->report_->set(isolation_kind::network, found);
+    if (!self->policy_check_) co_return found;
+    self->report_->set(isolation_kind::network, "none");  // what an earlier call has shown may not hold any more
+    found = co_await self->policy_check_(self);
+    self->report_->set(isolation_kind::network, found);
     co_return found;
-  }
-  /// Returns a function that runs commands of this library in the pod.
-  static network_wall::runner prober_of(std::shared_ptr<sandbox> self) {
-    return [self = std::move(self)](command c) { return probe(self, std::move(c)); };
   }
 
   /// Deletes what this library has made, and closes all connections after a failure of the opening.
   static awaitable<void> discard(std::shared_ptr<sandbox> self) {
+    co_await discard_pod(self);
+    try {
+      co_await self->api_->close();
+    } catch (const error&) {
+    }
+  }
+
+  /// Deletes what this library has made, without an error. Leaves the connections to the API server open.
+  static awaitable<void> discard_pod(std::shared_ptr<sandbox> self) {
     self->closing_ = self->closed_ = true;
     self->stop();
     try {
       const std::shared_ptr<cluster_object> made = self->made();
       if (made && made->may_exist()) co_await cluster_object::remove(made);
     } catch (const error&) {  // the failure of the opening is reported instead; the pod ends by itself in time
-    }
-    try {
-      co_await self->api_->close();
-    } catch (const error&) {
     }
   }
 
@@ -180,8 +190,8 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   std::shared_ptr<cluster_object> claim_;  // null if no other program makes a pod for this sandbox
   std::shared_ptr<claim_lease> lease_;     // null if there is no claim
   std::string adopted_;
-  std::shared_ptr<const network_wall> wall_;  // null if the pod has no NetworkPolicy of this library
-  std::shared_ptr<isolation_report> report_;  // null if there is no `wall_`
+  policy_check policy_check_;                 // empty if the pod has no NetworkPolicy of this library
+  std::shared_ptr<isolation_report> report_;  // null if there is no `policy_check_`
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail

@@ -53,7 +53,7 @@ inline constexpr used_right used_rights[] = {
     {"", "configmaps", "", "create", false},
     {"networking.k8s.io", "networkpolicies", "", "get", true},
     {"networking.k8s.io", "networkpolicies", "", "create", true},
-    {"networking.k8s.io", "networkpolicies", "", "list", false},  // to find policies that allow connections
+    {"networking.k8s.io", "networkpolicies", "", "list", false},  // for `allow_hosts` and `enforced_policy()`
     {"", "events", "", "list", false},                            // why a pod does not start
 };
 
