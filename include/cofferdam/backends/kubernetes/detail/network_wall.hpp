@@ -118,6 +118,8 @@ class network_wall {
   }
 
   static constexpr std::chrono::milliseconds attempt_limit{1500};
+  /// More than the time that `prove` can take, if the pods answer.
+  static constexpr std::chrono::seconds longest_proof{150};
 
  private:
   static constexpr std::chrono::seconds time_to_notice{10};

@@ -46,6 +46,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -333,7 +334,13 @@ class pod_opening {
           api->executor(), discard_limit, [&control] { return sandbox::discard_pod(control); },
           error(exec_errc::provider_failed, "late"));
     };
-    co_await cofferdam::detail::with_cleanup(proves, discards);
+    const auto proves_in_time = [&proves, &api, limit = settings->open_timeout + network_wall::longest_proof] {
+      return cofferdam::detail::within(
+          api->executor(), limit, std::ref(proves),
+          error(exec_errc::provider_failed,
+                "kubernetes: the check of the NetworkPolicy did not end in time; raise open_timeout()"));
+    };
+    co_await cofferdam::detail::with_cleanup(proves_in_time, discards);
     co_await network_wall::require_no_hole(wall);  // one may have been made meanwhile
     co_return found;
   }
