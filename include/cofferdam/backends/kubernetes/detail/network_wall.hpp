@@ -71,13 +71,15 @@ class network_wall {
   /// \param shell      the shell of the pod.
   /// \param variables  the variables of the container, which have the address of the API server.
   /// \param pod        the running pod.
+  /// \param patience   the time in which a plugin must notice a pod.
   network_wall(std::shared_ptr<cluster_api> api, std::string shell, const std::vector<std::string>& variables,
-               const boost::json::object& pod)
+               const boost::json::object& pod, std::chrono::milliseconds patience = std::chrono::seconds(10))
       : api_(std::move(api)),
         shell_(std::move(shell)),
         host_(value_of(variables, "KUBERNETES_SERVICE_HOST")),
         port_(value_of(variables, "KUBERNETES_SERVICE_PORT")),
-        pod_(pod) {}
+        pod_(pod),
+        patience_(patience) {}
 
   /// Throws if a policy may allow connections of the pod. See `require_no_hole`.
   static awaitable<void> require_no_hole(std::shared_ptr<const network_wall> self) {
@@ -122,8 +124,6 @@ class network_wall {
   static constexpr std::chrono::seconds longest_proof{150};
 
  private:
-  static constexpr std::chrono::seconds time_to_notice{10};
-  static constexpr std::chrono::milliseconds pause{250};
   static constexpr int rounds = 2;  // one lost packet must not look like a wall
   static constexpr const char* kubelet_port = "10250";
 
@@ -209,12 +209,12 @@ class network_wall {
 
   /// Waits until the addresses of a pod can be used.
   static awaitable<network_facts> settled(std::shared_ptr<const network_wall> self, runner run) {
-    const auto until = std::chrono::steady_clock::now() + time_to_notice;
+    const auto until = std::chrono::steady_clock::now() + self->patience_;
     network_facts facts = co_await look(self, run);
     while (facts.is_tentative()) {
       if (std::chrono::steady_clock::now() >= until)
         throw unknown("an IPv6 address of the pod stays tentative, so that it cannot be tried");
-      co_await wait_for(self->api_->executor(), pause);
+      co_await wait_for(self->api_->executor(), self->patience_ / 40);
       facts = co_await look(self, run);
     }
     co_return facts;
@@ -232,7 +232,7 @@ class network_wall {
   /// Throws unless the control connects, the guest does not, and the control still does, some times in a row.
   static awaitable<void> try_target(std::shared_ptr<const network_wall> self, runner guest, runner control,
                                     network_target target) {
-    const auto until = std::chrono::steady_clock::now() + time_to_notice;
+    const auto until = std::chrono::steady_clock::now() + self->patience_;
     for (int shown = 0; shown < rounds;) {
       // The last attempt of the control in one round is the first one of the next.
       connect_attempt before = connect_attempt::connected;
@@ -246,7 +246,7 @@ class network_wall {
       if (is_shown) continue;
       if (std::chrono::steady_clock::now() >= until)
         throw self->unproven(target.family, reason_of(before, tried, target));
-      co_await wait_for(self->api_->executor(), pause);
+      co_await wait_for(self->api_->executor(), self->patience_ / 40);
     }
   }
 
@@ -282,7 +282,7 @@ class network_wall {
   static awaitable<void> require_no_arrival(std::shared_ptr<const network_wall> self, runner sender, runner receiver,
                                             std::vector<std::string> to, std::string sender_word,
                                             std::string receiver_word) {
-    const auto until = std::chrono::steady_clock::now() + time_to_notice;
+    const auto until = std::chrono::steady_clock::now() + self->patience_;
     const stray_packets first = co_await count(self, receiver);
     co_await send(self, receiver, to);
     stray_packets before = co_await count(self, receiver);
@@ -300,7 +300,7 @@ class network_wall {
                       "; a network plugin that filters by iptables needs the sysctls "
                       "net.bridge.bridge-nf-call-iptables and -ip6tables on the node");
       }
-      co_await wait_for(self->api_->executor(), pause);
+      co_await wait_for(self->api_->executor(), self->patience_ / 40);
       before = co_await count(self, receiver);
     }
   }
@@ -337,6 +337,7 @@ class network_wall {
   std::string host_;
   std::string port_;
   boost::json::object pod_;
+  std::chrono::milliseconds patience_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail
