@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -142,11 +143,11 @@ class command {
   /// Sets the directory in which the command starts, as a path relative to the workspace. The default is the workspace
   /// itself.
   command& working_directory(std::string path) & {
-    working_directory_ = std::move(path);
+    rare_.change().directory = std::move(path);
     return *this;
   }
   [[nodiscard]] command working_directory(std::string path) && { return std::move(working_directory(std::move(path))); }
-  const std::string& working_directory() const noexcept { return working_directory_; }
+  const std::string& working_directory() const noexcept { return rare_.get().directory; }
 
   /// Adds an environment variable, or replaces its value. The command gets its other environment variables from the
   /// sandbox it runs in, never from the host program.
@@ -188,12 +189,12 @@ class command {
     if (name.empty() || std::any_of(name.begin(), name.end(), is_wrong))
       throw error(exec_errc::invalid_argument,
                   "command: a user's name must not be empty and must not contain ':' or a control character");
-    user_ = std::move(name);
+    rare_.change().user = std::move(name);
     return *this;
   }
   [[nodiscard]] command user(std::string name) && { return std::move(user(std::move(name))); }
   /// Returns the user that `user` has set; empty for the user of the environment.
-  const std::string& user() const noexcept { return user_; }
+  const std::string& user() const noexcept { return rare_.get().user; }
 
   /// Sets a label that names the command in the events of `trace` (`cofferdam.command.label`) and of `allow_hosts`
   /// (`network_event::label()`). The programs of the command can read it. The default is no label.
@@ -207,12 +208,12 @@ class command {
     if (text.empty() || text.size() > 64 || std::any_of(text.begin(), text.end(), is_wrong))
       throw error(exec_errc::invalid_argument,
                   "command: a label has 1 to 64 characters, each an ASCII letter, a digit, '-', '.', '_' or '~'");
-    label_ = std::move(text);
+    rare_.change().label = std::move(text);
     return *this;
   }
   [[nodiscard]] command label(std::string text) && { return std::move(label(std::move(text))); }
   /// Returns the label; empty if none was set.
-  const std::string& label() const noexcept { return label_; }
+  const std::string& label() const noexcept { return rare_.get().label; }
 
   /// Sets the content of standard input. If it is not set, standard input is `/dev/null`.
   command& input(bytes content) & {
@@ -294,15 +295,45 @@ class command {
   friend command shell(std::string line);
   friend command argv(detail::word_list words);
 
+  /// The settings that few commands have. They are stored apart, because each layer moves the command, and the move of
+  /// each string needs time.
+  class rare_settings {
+   public:
+    class values {
+     public:
+      std::string directory = ".";
+      std::string user;
+      std::string label;
+    };
+
+    rare_settings() = default;
+    rare_settings(const rare_settings& other)
+        : changed_(other.changed_ ? std::make_unique<values>(*other.changed_) : nullptr) {}
+    rare_settings(rare_settings&&) noexcept = default;
+    rare_settings& operator=(const rare_settings& other) { return *this = rare_settings(other); }
+    rare_settings& operator=(rare_settings&&) noexcept = default;
+    ~rare_settings() = default;
+
+    const values& get() const noexcept {
+      static const values defaults;
+      return changed_ ? *changed_ : defaults;
+    }
+    values& change() {
+      if (!changed_) changed_ = std::make_unique<values>();
+      return *changed_;
+    }
+
+   private:
+    std::unique_ptr<values> changed_;
+  };
+
   bool is_shell_ = false;
   bool has_open_input_ = false;
   background_policy background_ = background_policy::kill;
   std::string line_;
   std::vector<std::string> words_;
   std::optional<std::chrono::milliseconds> timeout_;
-  std::string working_directory_ = ".";
-  std::string user_;
-  std::string label_;
+  rare_settings rare_;
   std::vector<variable_setting> variables_;
   std::optional<bytes> input_;
   std::optional<std::size_t> kept_output_;
