@@ -105,7 +105,7 @@ inline awaitable<void> require_no_hole(std::shared_ptr<cluster_api> api, boost::
                       ", so that others which allow connections of the pod would not be seen: the user lacks the right "
                       "to list networkpolicies.networking.k8s.io; give it by a Role with the verb list for the "
                       "resource networkpolicies of the group networking.k8s.io",
-                  std::error_code(static_cast<int>(answer.status()), http_status_category()));
+                  std::error_code(answer.status(), http_status_category()));
     const boost::json::object list = cluster_api::object_of(answer, doing);
     next = text_at(object_at(list, "metadata"), "continue");
     const boost::json::array* const policies = array_at(list, "items");
