@@ -57,9 +57,15 @@ inline boost::json::object control_body(boost::json::object body, std::string_vi
   boost::json::object& spec = body["spec"].as_object();
   spec["affinity"] = std::move(affinities);
   spec.erase("topologySpreadConstraints");
-  for (boost::json::value& container : spec["containers"].as_array())
-    for (const char* const kind : {"limits", "requests"})
-      container.as_object()["resources"].as_object()[kind].as_object().erase(json_view(gpus));
+  for (boost::json::value& container : spec["containers"].as_array()) {
+    // A container of a merge patch may have no amounts.
+    boost::json::value* const amounts = container.as_object().if_contains("resources");
+    for (const char* const kind : {"limits", "requests"}) {
+      boost::json::value* const of_kind =
+          amounts != nullptr && amounts->is_object() ? amounts->get_object().if_contains(kind) : nullptr;
+      if (of_kind != nullptr && of_kind->is_object()) of_kind->get_object().erase(json_view(gpus));
+    }
+  }
   return body;
 }
 

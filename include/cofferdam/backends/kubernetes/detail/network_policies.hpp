@@ -95,7 +95,10 @@ inline awaitable<void> require_no_hole(std::shared_ptr<cluster_api> api, boost::
   static const boost::json::object own = network_policy();
   bool has_own = false;
   std::string next;  // names the next part of the list
+  int parts = 0;
   do {
+    if (++parts > 1000)
+      throw error(exec_errc::provider_failed, "kubernetes: cannot " + doing + ": the list has no end");
     const std::string query = next.empty() ? path : path + "&continue=" + cofferdam::detail::percent_encoded(next);
     std::vector<int> fine{401, 403};
     const http_response answer = co_await api->ask("GET", query, std::string(), doing, std::move(fine));
