@@ -1251,6 +1251,24 @@ TEST_F(WardenProgram, a_filter_refuses_limits_for_others_and_tracing_where_that_
   EXPECT_EQ(warden.run(command).out, "read\n50\nNoNewPrivs:\t1\n");
 }
 
+// A supervisor enters the filter of its commands only once, so it must not get a command that needs another filter.
+TEST_F(WardenProgram, each_command_has_its_own_filter_in_any_order) {
+  wire_session warden;
+  COFFERDAM_NEEDS("seccomp", warden.hello().can(wire::capability_filter), "that limits of others cannot be changed");
+  COFFERDAM_NEEDS("prlimit", std::system("command -v prlimit strace >/dev/null 2>&1") == 0,
+                  "limits of others, tracing");
+  wire_command command = shell(
+      "prlimit --pid $PPID --msgqueue=9:9 2>/dev/null && echo limit; strace -o /dev/null true 2>/dev/null && echo "
+      "trace; "
+      "grep -c '^Seccomp_filters:.[01]$' /proc/self/status");
+  const std::uint32_t filter = wire::spawn_filter, refuses = wire::spawn_filter | wire::spawn_refuse_tracing;
+  for (const std::uint32_t flags : {refuses, std::uint32_t{0}, filter, refuses, refuses, filter, std::uint32_t{0}}) {
+    command.flags = flags;
+    const std::string expected = flags == 0 ? "limit\ntrace\n1\n" : flags == filter ? "trace\n1\n" : "1\n";
+    EXPECT_EQ(warden.run(command).out, expected) << "with the flags " << flags;
+  }
+}
+
 TEST_F(WardenProgram, a_command_with_few_descriptors_can_have_all_guards) {
   wire_session warden;
   COFFERDAM_NEEDS("landlock-scope", warden.hello().can(wire::capability_scope), "guards that need descriptors");

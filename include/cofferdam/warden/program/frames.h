@@ -367,7 +367,7 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
   if (directory >= 0) fds[count++] = directory;
   if (file >= 0) fds[count++] = file;
   for (u32 attempt = 0; attempt < max_idle + 2; ++attempt) {  // tries each idle supervisor, then a new one
-    supervisor_link* by = idle_supervisor();
+    supervisor_link* by = idle_supervisor(one.flags & filter_flags);
     if (by == nullptr) by = start_supervisor();
     if (by == nullptr) break;
     const long sent = send_message(by->orders, &what, sizeof what, payload, file >= 0 ? 0 : size, fds, count);
@@ -381,6 +381,7 @@ void warden::hand_over(job& one, const u8* payload, size_t size, const int* stan
     }
     --idle_count_;
     by->job = static_cast<i32>(index_of(one));
+    by->filter = one.flags & filter_flags;
     one.supervisor = static_cast<i32>(by - supervisors_);
     break;
   }

@@ -5,7 +5,11 @@
 // (see supervisor.h) from the command, which may have the same user id.
 #pragma once
 
+#include <cofferdam/warden/detail/wire.hpp>
+
 #include "system.h"
+
+namespace wire = cofferdam::detail::wire;
 
 // ---- Landlock -------------------------------------------------------------------------------------------------------
 
@@ -105,7 +109,7 @@ inline constexpr filtered_calls filtered[2] = {
 /// would run the core handler of the host. Programs set this limit to 0 and expect that it works, so the call succeeds.
 /// If it also asks for the old limit, which a filter cannot write, it fails with EPERM.
 struct filter_text {
-  filter_step steps[80];
+  filter_step steps[68];
   u16 size;
   u16 on_tracing;
 
@@ -212,6 +216,9 @@ inline constexpr filter_text filter{};
 
 /// Returns true if the kernel supports seccomp filters (CONFIG_SECCOMP_FILTER). A null program then gives EFAULT.
 inline bool takes_filters() { return kernel(__NR_prctl, 22, 2, 0, 0, 0) == -EFAULT; }  // PR_SET_SECCOMP, a null program
+
+/// The flags of a command that choose its filter. A command that has none of them has no filter.
+inline constexpr u32 filter_flags = wire::spawn_filter | wire::spawn_refuse_tracing;
 
 /// Installs the filter permanently for the calling process and all of its descendants. Needs no_new_privs.
 inline long enter_filter(bool refuses_tracing) {

@@ -99,10 +99,13 @@ supervisor_link* warden::start_supervisor() {
   return free;
 }
 
-supervisor_link* warden::idle_supervisor() {
+/// Returns an idle supervisor that has entered the filter, or one that can still enter it; otherwise null.
+supervisor_link* warden::idle_supervisor(u32 filter) {
   if (idle_count_ == 0) return nullptr;
-  for (u32 i = 0; i < supervisors_end_; ++i)
-    if (supervisors_[i].pid != 0 && supervisors_[i].job < 0 && !supervisors_[i].dying) return &supervisors_[i];
+  for (u32 i = 0; i < supervisors_end_; ++i) {
+    supervisor_link& one = supervisors_[i];
+    if (one.pid != 0 && one.job < 0 && !one.dying && (one.filter == 0 || one.filter == filter)) return &one;
+  }
   return nullptr;
 }
 

@@ -27,6 +27,7 @@ struct supervisor_link {
   u32 pid = 0;  ///< 0 if the entry is free
   int orders = -1;
   i32 job = -1;            ///< the index of the supervisor's job; -1 if the supervisor is idle
+  u32 filter = 0;          ///< the filter of its commands; part of filter_flags
   u8 stopped = 0;          ///< the number of times that a signal has suspended it
   bool dying = false;      ///< it was dismissed, and will exit
   bool released = false;   ///< it and its processes continue when the warden exits
@@ -227,7 +228,7 @@ class warden {
   long raise_own_score(char* before);
   void become_child(int end, int root = -1);
   supervisor_link* start_supervisor();
-  supervisor_link* idle_supervisor();
+  supervisor_link* idle_supervisor(u32 filter);
   void take_reports(supervisor_link& one);
   void take_report(supervisor_link& one, const report& what);
   void set_idle(supervisor_link& one);
