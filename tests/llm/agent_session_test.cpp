@@ -210,6 +210,24 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
   }
 }
 
+TEST(Session, the_error_of_a_tool_reaches_the_model_without_misleading_characters) {
+  scripted_model model;
+  memory_environment env;
+  model.call("odd", "{}").call("wrapped", "{}").call("finish", done);
+  const odd_tool::action act = []() -> tools::tool_result {
+    throw error(exec_errc::not_found, "no file 'a\x01\x1b[2J\u202eb'\nlook again");
+  };
+  const auto wrapped = [&act]() -> awaitable<std::string> { co_return act().text(); };
+  run([&]() -> awaitable<void> {
+    agent_session session(agent(model), env);
+    session.tool(odd_tool("odd", act));
+    session.tool(tools::function("wrapped", "", wrapped));
+    co_await session.run("x");
+  });
+  EXPECT_EQ(model.told(1), "Error: no file 'a\\x01\\u202eb'\nlook again");
+  EXPECT_EQ(model.told(2), model.told(1));
+}
+
 // Feature: H7
 TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {

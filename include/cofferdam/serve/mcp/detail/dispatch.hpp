@@ -9,6 +9,7 @@
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/tools/answer_to_model.hpp>
 #include <cofferdam/serve/mcp/detail/default_instructions.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
@@ -340,7 +341,7 @@ class dispatch {
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
       handler_answer = answer::failed(
-          "could not run: " + std::string(wrong.what()) +
+          "could not run: " + cofferdam::detail::reason_for_model(std::current_exception()) +
           (lost ? "\nThe environment and its files are lost; the next call gets a new environment." : ""));
       if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw an object of any type
