@@ -230,10 +230,15 @@ TEST(Session, the_error_of_a_tool_reaches_the_model_without_misleading_character
 
 // Feature: H7
 TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
+  std::string many = "{\"0\":0";
+  for (int i = 1; i <= 1000; ++i) many += ",\"" + std::to_string(i) + "\":0";
+  many += "}";
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
       {{"code_exe", "{}"}, "unknown tool 'code_exe'. Available tools: code_exec, read_file"},
       {{"code_exec", R"({"cmd": "ls)"}, "not valid JSON (the text ends too early)"},
       {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
+      {{"code_exec", R"({"cmd":"ls"} x)"}, "not valid JSON (line 1 column 14)"},
+      {{"code_exec", many.c_str()}, "not valid JSON (an object has more than 1000 members)"},
       {{"code_exec", "[1]"}, "not an object"},
       {{"read_file", R"({"pth":"x","limit":"y"})"},
        "'path' is missing and must be a string; 'limit' must be an integer, not the string \"y\"; unknown argument "

@@ -17,6 +17,7 @@
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/version.hpp>
@@ -30,7 +31,6 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
@@ -504,8 +504,7 @@ class api {
 
   static std::vector<boost::json::object> objects_of(const http_response& answer, const char* doing) {
     std::error_code broken;
-    boost::json::value value =
-        boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
+    boost::json::value value = cofferdam::detail::parse_untrusted_json(answer.text(), broken);
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is not a JSON array");
