@@ -10,7 +10,8 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
-#include <asio/cancellation_state.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/redirect_error.hpp>
@@ -75,12 +76,15 @@ awaitable<void> helpers::run_beside(awaitable<void> work) {
   } catch (...) {
     failure = std::current_exception();
   }
+  // A cancelled coroutine would throw at the next co_await. The helpers are awaited nevertheless, in a coroutine of
+  // their own that is not cancelled, and the caller finds its settings and its cancellation as they were.
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  co_await stop();
+  awaitable<void> ends = stop();
+  co_await asio::co_spawn(executor_, std::move(ends),
+                          asio::bind_cancellation_slot(asio::cancellation_slot(), asio::use_awaitable));
+  co_await asio::this_coro::throw_if_cancelled(throws);
   if (failure) std::rethrow_exception(failure);
-  co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
-  co_await asio::this_coro::throw_if_cancelled(true);
 }
 
 awaitable<void> helpers::join() {

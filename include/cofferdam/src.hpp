@@ -39,6 +39,7 @@
 #include <cofferdam/detail/core/impl/callbacks.ipp>
 #include <cofferdam/detail/core/impl/home_strand.ipp>
 #include <cofferdam/detail/core/impl/shielded.ipp>
+#include <cofferdam/detail/core/impl/sleep.ipp>
 #include <cofferdam/detail/core/impl/with_cleanup.ipp>
 #include <cofferdam/detail/net/impl/connect_client.ipp>
 #include <cofferdam/detail/net/impl/host_lookups.ipp>

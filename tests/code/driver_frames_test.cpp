@@ -9,6 +9,7 @@
 
 #include "support/error_of.hpp"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -97,6 +98,22 @@ TEST(DriverFrames, what_cannot_be_one_is_an_error) {
     frames.append(as_bytes(text));
     EXPECT_EQ(code_of([&] { static_cast<void>(frames.next()); }), exec_errc::io_error);
   }
+}
+
+TEST(DriverFrames, a_header_with_many_members_is_refused_but_not_one_with_many_values) {
+  boost::json::object header;
+  boost::json::array names;
+  for (int i = 0; i < 5000; ++i) names.emplace_back(std::to_string(i));
+  header["names"] = names;
+  const std::string greeting(driver_greeting);
+  driver_frames frames(1024 * 1024);
+  frames.append(as_bytes(greeting));
+  frames.append(driver_frame_of(header, {}));
+  const std::optional<driver_frame> frame = frames.next();
+  EXPECT_EQ(frame.value().header, header);
+  for (int i = 0; i < 1000; ++i) header[std::to_string(i)] = i;
+  frames.append(driver_frame_of(header, {}));
+  EXPECT_EQ(code_of([&] { static_cast<void>(frames.next()); }), exec_errc::io_error);
 }
 
 TEST(DriverReport, the_end_of_a_run_is_a_result) {

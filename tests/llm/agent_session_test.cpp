@@ -210,12 +210,35 @@ TEST(Session, S36_a_tool_that_throws_anything_is_an_answer) {
   }
 }
 
+TEST(Session, the_error_of_a_tool_reaches_the_model_without_misleading_characters) {
+  scripted_model model;
+  memory_environment env;
+  model.call("odd", "{}").call("wrapped", "{}").call("finish", done);
+  const odd_tool::action act = []() -> tools::tool_result {
+    throw error(exec_errc::not_found, "no file 'a\x01\x1b[2J\u202eb'\nlook again");
+  };
+  const auto wrapped = [&act]() -> awaitable<std::string> { co_return act().text(); };
+  run([&]() -> awaitable<void> {
+    agent_session session(agent(model), env);
+    session.tool(odd_tool("odd", act));
+    session.tool(tools::function("wrapped", "", wrapped));
+    co_await session.run("x");
+  });
+  EXPECT_EQ(model.told(1), "Error: no file 'a\\x01\\u202eb'\nlook again");
+  EXPECT_EQ(model.told(2), model.told(1));
+}
+
 // Feature: H7
 TEST(Session, unknown_tools_and_arguments_that_are_no_json_are_answers) {
+  std::string many = "{\"0\":0";
+  for (int i = 1; i <= 1000; ++i) many += ",\"" + std::to_string(i) + "\":0";
+  many += "}";
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
       {{"code_exe", "{}"}, "unknown tool 'code_exe'. Available tools: code_exec, read_file"},
       {{"code_exec", R"({"cmd": "ls)"}, "not valid JSON (the text ends too early)"},
       {{"code_exec", "{\n\"cmd\": ls}"}, "not valid JSON (line 2 column 8)"},
+      {{"code_exec", R"({"cmd":"ls"} x)"}, "not valid JSON (line 1 column 14)"},
+      {{"code_exec", many.c_str()}, "not valid JSON (an object has more than 1000 members)"},
       {{"code_exec", "[1]"}, "not an object"},
       {{"read_file", R"({"pth":"x","limit":"y"})"},
        "'path' is missing and must be a string; 'limit' must be an integer, not the string \"y\"; unknown argument "

@@ -373,6 +373,7 @@ class saving_environment {
   }
   awaitable<void> pause() {
     *calls_ += "pause ";
+    if (failure) throw error(*failure, "secret reason");
     co_return;
   }
   awaitable<void> resume() {
@@ -385,6 +386,8 @@ class saving_environment {
   }
   awaitable<void> close() { return inside_.close(); }
 
+  std::shared_ptr<const exec_errc> failure;  ///< the failure of each `pause`; null if it succeeds
+
  private:
   local_environment inside_;
   std::shared_ptr<std::string> calls_;
@@ -392,17 +395,22 @@ class saving_environment {
 };
 class saving_provider {
  public:
-  explicit saving_provider(std::shared_ptr<std::string> calls) : calls_(std::move(calls)) {}
-  awaitable<saving_environment> open() const { return open_with(calls_); }
+  explicit saving_provider(std::shared_ptr<std::string> calls, std::shared_ptr<const exec_errc> failure = nullptr)
+      : calls_(std::move(calls)), failure_(std::move(failure)) {}
+  awaitable<saving_environment> open() const { return open_with(calls_, failure_); }
 
  private:
-  static awaitable<saving_environment> open_with(std::shared_ptr<std::string> calls) {
+  static awaitable<saving_environment> open_with(std::shared_ptr<std::string> calls,
+                                                 std::shared_ptr<const exec_errc> failure) {
     *calls += "open ";
     const local recipe = local().without_warning();
     local_environment inside = co_await recipe.open();
-    co_return saving_environment(std::move(inside), std::move(calls));
+    saving_environment saving(std::move(inside), std::move(calls));
+    saving.failure = std::move(failure);
+    co_return saving;
   }
   std::shared_ptr<std::string> calls_;
+  std::shared_ptr<const exec_errc> failure_;
 };
 static_assert(suspendable_environment<saving_environment> && code_exec_provider<saving_provider>);
 
@@ -426,6 +434,45 @@ TEST(E2bCreation, a_request_resumes_a_paused_sandbox_that_asked_for_it) {
         EXPECT_EQ(*calls, "open pause resume ");
       },
       e2b_gateway::options(), any_provider(saving_provider(calls)));
+}
+
+TEST(E2bCreation, a_failed_pause_has_the_status_of_its_failure_and_no_reason_of_the_host) {
+  const auto failure = std::make_shared<exec_errc>(exec_errc::busy);
+  std::string told;
+  http_server_settings server;
+  server.on_error([&told](const http_request_head&, std::exception_ptr reason) {
+    try {
+      std::rethrow_exception(reason);
+    } catch (const error& pause) {
+      told += std::to_string(pause.code().value()) + " ";
+    }
+  });
+  run_with_gateway(
+      [&](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        const auto pausing = [&](exec_errc reason) -> awaitable<std::string> {
+          *failure = reason;
+          const http_response answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
+          co_return message_of(answer);
+        };
+        const std::string hidden = " The sandbox could not be changed";
+        std::string why = co_await pausing(exec_errc::busy);
+        EXPECT_EQ(why, "503" + hidden) << "409 would mean that it is paused";
+        why = co_await pausing(exec_errc::unavailable);
+        EXPECT_EQ(why, "503" + hidden);
+        why = co_await pausing(exec_errc::outside_workspace);
+        EXPECT_EQ(why, "403" + hidden);
+        why = co_await pausing(exec_errc::not_found);
+        EXPECT_EQ(why, "500" + hidden) << "404 would mean that there is no such sandbox";
+        why = co_await pausing(exec_errc::already_exists);
+        EXPECT_EQ(why, "500" + hidden);
+        why = co_await pausing(exec_errc::unsupported);
+        EXPECT_EQ(why, "501 secret reason");
+        const std::function<bool()> all = [&] { return told == "19 18 12 7 10 "; };
+        const bool are_all = co_await comes_about(all);
+        EXPECT_TRUE(are_all) << told;
+      },
+      e2b_gateway::options().server(server), any_provider(saving_provider(std::make_shared<std::string>(), failure)));
 }
 
 TEST(E2bCreation, snapshots_are_taken_listed_and_used) {

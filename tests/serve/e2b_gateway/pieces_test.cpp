@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/serve/detail/secrets.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/api_objects.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/asked_page.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/multipart_reader.hpp>
@@ -19,6 +20,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -27,6 +29,46 @@ using namespace cofferdam;
 using namespace cofferdam::detail;
 using namespace cofferdam::e2b_gateway::detail;
 using cofferdam_test::code_of;
+
+// ---- failures ----
+
+TEST(GatewayFailures, one_table_gives_the_status_and_the_code_of_every_failure) {
+  struct row {
+    exec_errc failure;
+    int status;
+    connect_code code;
+  };
+  const std::vector<row> rows{
+      {exec_errc::invalid_argument, 400, connect_code::invalid_argument},
+      {exec_errc::cancelled, 499, connect_code::canceled},
+      {exec_errc::environment_closed, 502, connect_code::unavailable},
+      {exec_errc::provider_lost, 502, connect_code::unavailable},
+      {exec_errc::provider_failed, 500, connect_code::unavailable},
+      {exec_errc::unsupported, 501, connect_code::unimplemented},
+      {exec_errc::not_found, 404, connect_code::not_found},
+      {exec_errc::not_a_file, 400, connect_code::invalid_argument},
+      {exec_errc::not_a_directory, 500, connect_code::invalid_argument},
+      {exec_errc::already_exists, 409, connect_code::already_exists},
+      {exec_errc::not_empty, 400, connect_code::failed_precondition},
+      {exec_errc::outside_workspace, 403, connect_code::permission_denied},
+      {exec_errc::permission_denied, 403, connect_code::permission_denied},
+      {exec_errc::too_large, 413, connect_code::resource_exhausted},
+      {exec_errc::collision, 400, connect_code::already_exists},
+      {exec_errc::io_error, 500, connect_code::internal},
+      {exec_errc::deadlock, 500, connect_code::internal},
+      {exec_errc::unavailable, 503, connect_code::unavailable},
+      {exec_errc::busy, 503, connect_code::failed_precondition},
+  };
+  EXPECT_EQ(static_cast<int>(rows.size()), static_cast<int>(exec_errc::busy)) << "a row for each";
+  for (const row& each : rows) {
+    const error failure(each.failure, "why");
+    EXPECT_EQ(http_status_of(failure), each.status) << failure.code();
+    EXPECT_EQ(connect_code_of(failure), each.code) << failure.code();
+  }
+  EXPECT_EQ(http_status_of(error(exec_errc::io_error, "full", std::make_error_code(std::errc::no_space_on_device))),
+            507);
+  EXPECT_EQ(http_status_of(error(exec_errc::io_error, "folder", std::make_error_code(std::errc::is_a_directory))), 400);
+}
 
 // ---- secrets ----
 

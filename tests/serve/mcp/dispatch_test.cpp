@@ -93,6 +93,10 @@ awaitable<answer> throw_number(call&) {
   throw 42;
   co_return answer();
 }
+awaitable<answer> throw_misleading_error(call&) {
+  throw error(exec_errc::not_found, "no file 'a\x01\x1b[2J\u202eb'");
+  co_return answer();
+}
 awaitable<mcp::content> throw_word(call&) {
   throw "a word";
   co_return mcp::content::text("");
@@ -290,6 +294,21 @@ TEST(McpDispatch, wrong_calls_are_told_by_code_and_failed_ones_by_text) {
     EXPECT_EQ(error_code_in(discover), "-32601");
     const value prompts = co_await client.ask("prompts/list");
     EXPECT_EQ(error_code_in(prompts), "-32601");
+  });
+}
+
+TEST(McpDispatch, the_error_of_a_handler_is_answered_without_misleading_characters) {
+  setup with;
+  const auto make = [&](const asio::any_io_executor& executor) {
+    auto server = with(executor);
+    server->add(tools::definition("fails", "Throws an error"), throw_misleading_error);
+    return server;
+  };
+  run_with_mcp(make, [](mcp_client& client) -> awaitable<void> {
+    co_await client.initialize();
+    const value failed = co_await client.call("fails");
+    EXPECT_TRUE(result_in(failed).at("isError").as_bool());
+    EXPECT_EQ(text_said(failed), "could not run: no file 'a\\x01\\u202eb'");
   });
 }
 

@@ -29,7 +29,7 @@ std::vector<std::string> events_after(const event_stream& stream, std::uint64_t 
 
 TEST(McpEventStream, without_a_client_the_oldest_events_are_kept_and_the_newest_droppable_ones_are_not) {
   asio::io_context context;
-  event_stream stream(context.get_executor(), std::make_shared<unread_answers>(), "id", true);
+  event_stream stream(context.get_executor(), std::make_shared<unread_answers>(context.get_executor()), "id", true);
   for (std::size_t i = 0; i < event_stream::max_events + 10; ++i) stream.send(std::to_string(i), true);
   stream.send("a request to the client", false);
   std::vector<std::string> texts = events_after(stream, 0);
@@ -47,7 +47,7 @@ TEST(McpEventStream, without_a_client_the_oldest_events_are_kept_and_the_newest_
 
 TEST(McpEventStream, a_client_that_reads_everything_receives_more_events_than_are_kept) {
   asio::io_context context;
-  event_stream stream(context.get_executor(), std::make_shared<unread_answers>(), "id", true);
+  event_stream stream(context.get_executor(), std::make_shared<unread_answers>(context.get_executor()), "id", true);
   std::uint64_t seen = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < 3 * event_stream::max_events; ++i) {

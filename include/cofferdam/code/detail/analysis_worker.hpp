@@ -4,6 +4,7 @@
 
 #include <cofferdam/code/code_analysis.hpp>
 #include <cofferdam/code/detail/call_chain.hpp>
+#include <cofferdam/code/detail/parse_facts.hpp>
 #include <cofferdam/code/detail/reader_command.hpp>
 #include <cofferdam/code/detail/reader_process.hpp>
 #include <cofferdam/code/interpreter_info.hpp>

@@ -4,9 +4,9 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 // Converts messages between the host and the driver (the Python program that runs the code) to frames and back. A frame
@@ -107,8 +108,8 @@ class driver_frames {
 
  private:
   static boost::json::object parse(std::string_view text) {
-    boost::system::error_code cause;
-    boost::json::value value = boost::json::parse({text.data(), text.size()}, cause);
+    std::error_code cause;
+    boost::json::value value = parse_untrusted_json(text, cause);  // values of users are in the body
     if (cause || !value.is_object())
       throw error(exec_errc::io_error, "the Python driver sent a frame whose header is not a JSON object");
     return std::move(value.get_object());

@@ -17,10 +17,10 @@
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
@@ -364,8 +364,8 @@ class pyodide_settings {
   static std::string version_in(const std::filesystem::path& folder) {
     std::ifstream file(folder / "package.json", std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    boost::system::error_code failed;
-    const boost::json::value about = boost::json::parse(text, failed);
+    std::error_code failed;
+    const boost::json::value about = parse_untrusted_json(text, failed);
     const std::string is(if_text_at(failed ? nullptr : about.if_object(), "version").value_or("unknown"));
     if (is.rfind("314.", 0) != 0)
       throw error(exec_errc::unsupported, "pyodide: version 314 is required, but the version is '" + one_line(is, 100) +

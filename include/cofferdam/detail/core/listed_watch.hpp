@@ -7,11 +7,10 @@
 #include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 
-#include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
@@ -20,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -84,22 +82,16 @@ class listed_watch final : public directory_watch::implementation {
     using clock = std::chrono::steady_clock;
     const std::optional<clock::time_point> until =
         limit ? std::optional(clock::now() + *limit) : std::optional<clock::time_point>();
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor);
     for (bool first = true;; first = false) {
       const asio::cancellation_state before = co_await asio::this_coro::cancellation_state;
-      if (before.cancelled() != asio::cancellation_type::none) throw cancelled();
+      if (before.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, cancelled());
       const clock::time_point now = clock::now();
       // Without a limit, or before it has passed, at least the interval lies between two listings.
       if (until && now >= *until && !first) co_return std::vector<file_change>();
       if (!until || now < *until) {
         clock::time_point at = std::max(listed_at_ + options_.interval(), now);
         if (until) at = std::min(at, *until);
-        timer.expires_at(at);
-        std::error_code woken;
-        co_await timer.async_wait(asio::redirect_error(await_in<Files>, woken));
-        const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) throw cancelled();
+        co_await sleep_until(at, cancelled());
       }
       std::vector<directory_entry> entries;
       std::optional<error> gone;
@@ -127,9 +119,7 @@ class listed_watch final : public directory_watch::implementation {
     return files_.list(path_, options);
   }
 
-  error cancelled() const {
-    return error(exec_errc::cancelled, "watch " + shown_path(path_) + ": cancelled; the watch continues");
-  }
+  std::string cancelled() const { return "watch " + shown_path(path_) + ": cancelled; the watch continues"; }
 
   Files files_;
   std::string path_;

@@ -24,12 +24,16 @@ class worded_category final : public std::error_category {
   }
 };
 
-/// Returns the general meaning of an HTTP status: `resource_unavailable_try_again` if the service is busy or limits the
-/// rate of requests; otherwise none.
-constexpr std::errc condition_of_http_status(int status) noexcept {
-  const bool passes = status == 429 || status == 502 || status == 503 || status == 504;
-  return passes ? std::errc::resource_unavailable_try_again : std::errc();
-}
+/// The base of the words of a category whose values are HTTP statuses; it lacks only the name. The general meaning of a
+/// status is `resource_unavailable_try_again` if the service is busy or limits the rate of requests; otherwise none.
+class http_status_words {
+ public:
+  static std::string message(int status) { return "HTTP status " + std::to_string(status); }
+  static constexpr std::errc condition(int status) noexcept {
+    const bool passes = status == 429 || status == 502 || status == 503 || status == 504;
+    return passes ? std::errc::resource_unavailable_try_again : std::errc();
+  }
+};
 
 /// Returns the only object of the category in the program.
 template <class Words>

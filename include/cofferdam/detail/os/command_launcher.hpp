@@ -8,6 +8,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
@@ -15,10 +16,7 @@
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -47,7 +45,8 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
       : executor_(std::move(executor)),
         settings_(std::move(settings)),
         registry_(std::make_shared<command_registry>()),
-        turn_(timer_of(executor_)) {}
+        turn_(timer_of(executor_)),
+        turn_over_(executor_) {}
   basic_command_launcher(const basic_command_launcher&) = delete;
   basic_command_launcher& operator=(const basic_command_launcher&) = delete;
   virtual ~basic_command_launcher() = default;
@@ -317,15 +316,14 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
       if (!self) return;
       self->starts_ = 0;
       self->turn_ends_ = false;
+      self->turn_over_.notify();
     });
   }
 
   static awaitable<void> next_turn(std::shared_ptr<basic_command_launcher> self, const char* doing) {
     do {
-      std::error_code woken;
-      co_await self->turn_.async_wait(asio::redirect_error(await_in<Unused>, woken));
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (state.cancelled() != asio::cancellation_type::none)
+      const wait_result woken = co_await self->turn_over_.wait();
+      if (woken == wait_result::cancelled)
         throw error(exec_errc::cancelled, std::string(doing) + ": cancelled before the command was started");
     } while (!self->take_turn());
   }
@@ -334,6 +332,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   command_settings settings_;
   std::shared_ptr<command_registry> registry_;
   asio::steady_timer turn_;
+  async_event turn_over_;
   int starts_ = 0;  // the number of commands started in this turn
   bool turn_ends_ = false;
   std::atomic<bool> lost_ = false;

@@ -4,11 +4,12 @@
 
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/llm/detail/read_json.hpp>
 
+#include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse_options.hpp>
-#include <boost/json/stream_parser.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -26,10 +27,13 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline std::string json_fault(std::string_view text) {
   boost::json::parse_options options;
   options.max_depth = 64;
-  boost::json::stream_parser parser(boost::json::storage_ptr(), options);
-  std::error_code failure;
-  const std::size_t read = std::min(parser.write_some(text.data(), text.size(), failure), text.size());
-  if (!failure) return "the text ends too early";
+  boost::json::basic_parser<large_object_finder> parser(options);  // builds no values
+  boost::system::error_code failure;
+  const std::size_t read = std::min(parser.write_some(true, text.data(), text.size(), failure), text.size());
+  const std::vector<bool>& large = parser.handler().large();
+  if (!failure && std::find(large.begin(), large.end(), true) != large.end())
+    return "an object has more than " + std::to_string(max_members) + " members";
+  if (!failure && !parser.done()) return "the text ends too early";
   const std::string_view before = text.substr(0, read);
   const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
   const std::size_t start = before.rfind('\n');

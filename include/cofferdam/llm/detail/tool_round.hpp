@@ -8,6 +8,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/join_all.hpp>
+#include <cofferdam/detail/tools/answer_to_model.hpp>
 #include <cofferdam/llm/agent_result.hpp>
 #include <cofferdam/llm/chat_message.hpp>
 #include <cofferdam/llm/detail/tool_arguments.hpp>
@@ -191,20 +192,16 @@ class tool_round {
 
   /// Converts the exception of a tool to a result for the model. Throws an error if the session cannot continue.
   static tools::tool_result answer_to(const std::exception_ptr& failure, bool cancelled) {
+    std::error_code cause;
     try {
       std::rethrow_exception(failure);
     } catch (const error& known) {
       if (is_environment_gone(known)) throw;
-      if (cancelled)
-        throw error(exec_errc::cancelled, "the session was cancelled while a tool was running", known.cause());
-      return tools::tool_result("Error: " + std::string(known.what()), false);
-    } catch (const std::exception& other) {
-      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool was running");
-      return tools::tool_result("Error: the tool failed: " + one_line(other.what(), 1000), false);
-    } catch (...) {
-      if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool was running");
-      return tools::tool_result("Error: the tool failed in an unknown way.", false);
+      cause = known.cause();
+    } catch (...) {  // becomes an answer below
     }
+    if (cancelled) throw error(exec_errc::cancelled, "the session was cancelled while a tool was running", cause);
+    return answer_to_model(failure);
   }
 
   std::vector<tools::any_tool>& tools_;

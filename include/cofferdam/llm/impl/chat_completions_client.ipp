@@ -8,6 +8,7 @@
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/sse_reader.hpp>
@@ -309,8 +310,7 @@ inline awaitable<chat_reply> ask_completion(std::shared_ptr<completions_core> co
                       std::to_string(pause.count() / 1000) +
                       " s before the next request, which is longer than max_wait",
                   result.failure->cause());
-    asio::steady_timer timer(executor, pause);
-    co_await timer.async_wait(asio::use_awaitable);
+    co_await sleep_for(pause, "the request to the model was cancelled");
   }
 }
 

@@ -8,15 +8,8 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/shell_words.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 #include <cofferdam/middleware/detail/command_pattern.hpp>
-
-#include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/cancellation_type.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -111,14 +104,8 @@ awaitable<void> pause_before_retry(std::shared_ptr<const retry_policy> policy, r
     if (attempt == 1) throw failure;
     throw after_attempts(failure, attempt);
   }
-  const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  asio::steady_timer timer(executor, policy->pause_after(attempt));
-  std::error_code woken;
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() == asio::cancellation_type::none) co_return;
-  throw error(exec_errc::cancelled, "retry: cancelled in the pause after attempt " + std::to_string(attempt) +
-                                        ", which failed: " + failure.what());
+  co_await sleep_for(policy->pause_after(attempt), "retry: cancelled in the pause after attempt " +
+                                                       std::to_string(attempt) + ", which failed: " + failure.what());
 }
 
 /// Calls `attempt` and awaits the awaitable that it returns, again and again, until an attempt succeeds or the policy

@@ -5,6 +5,9 @@
 #include <cofferdam/code/tagged_value.hpp>
 #include <cofferdam/testing/detail/code_conformance_base.hpp>
 
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+
 #include <limits>
 #include <string>
 #include <vector>

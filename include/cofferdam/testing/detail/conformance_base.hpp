@@ -6,13 +6,12 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -87,8 +86,7 @@ awaitable<void> expect_error(Work work, exec_errc expected, std::string_view wha
 }
 
 inline awaitable<void> sleep_for(std::chrono::milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
+  return cofferdam::detail::sleep_for(time, "sleep_for: cancelled");
 }
 
 inline std::string all_bytes() {

@@ -6,12 +6,12 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/code/host_function.hpp>
 #include <cofferdam/detail/core/base64.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/number_text.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/tools/answer_to_model.hpp>
 #include <cofferdam/net/readable_json.hpp>
 #include <cofferdam/tools/arguments.hpp>
 #include <cofferdam/tools/detail/argument_rules.hpp>
@@ -55,24 +55,6 @@ inline tool_result answer_of(const handler_value& result) {
   return answer;
 }
 
-/// Converts the exception of a handler to an answer for a model. Rethrows it if the call was cancelled, or if the
-/// environment is lost or closed.
-inline tool_result answer_for(const std::exception_ptr& failure, bool is_cancelled) {
-  if (is_cancelled) std::rethrow_exception(failure);
-  try {
-    std::rethrow_exception(failure);
-  } catch (const cofferdam::detail::wrong_arguments& wrong) {
-    return {"Error: " + std::string(wrong.what()), false};
-  } catch (const error& known) {
-    if (cofferdam::detail::ends_everything(known)) throw;
-    return {"Error: " + printable_text(known.what()), false};
-  } catch (const std::exception& other) {
-    return {"Error: the tool failed: " + one_line(other.what(), 1000), false};
-  } catch (...) {
-    return {"Error: the tool failed in an unknown way.", false};
-  }
-}
-
 COFFERDAM_DECL awaitable<tool_result> answer_call(shared_arguments list, function_handler handler,
                                                   boost::json::value arguments) {
   checked_arguments values;
@@ -82,11 +64,15 @@ COFFERDAM_DECL awaitable<tool_result> answer_call(shared_arguments list, functio
   try {
     const handler_value result = co_await handler(std::move(values));
     co_return answer_of(result);
+  } catch (const error& known) {
+    if (cofferdam::detail::ends_everything(known)) throw;
+    failure = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
   }
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  co_return answer_for(failure, state.cancelled() != asio::cancellation_type::none);
+  if (state.cancelled() != asio::cancellation_type::none) std::rethrow_exception(failure);
+  co_return cofferdam::detail::answer_to_model(failure);
 }
 
 // ---- calls by Python code -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
@@ -25,10 +26,7 @@
 #include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
 
 #include <algorithm>
 #include <array>
@@ -73,15 +71,10 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
   /// Waits for the warden's first frame, `hello`, and sends the settings. Closes the link on failure.
   static awaitable<void> greet(std::shared_ptr<basic_warden_launcher> self) {
     self->link_->start(self);
-    self->greeted_.expires_after(self->settings_.greeting_timeout);
-    bool cancelled = false;
-    while (!self->hello_ && !self->lost_ && !cancelled) {
-      std::error_code woken;
-      co_await self->greeted_.async_wait(asio::redirect_error(await_in<Unused>, woken));
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      cancelled = state.cancelled() != asio::cancellation_type::none;
-      if (!woken) break;  // the time limit has expired
-    }
+    const auto limit = std::chrono::steady_clock::now() + self->settings_.greeting_timeout;
+    wait_result woken = wait_result::notified;
+    while (!self->hello_ && !self->lost_ && woken == wait_result::notified) woken = co_await self->greeted_.wait(limit);
+    const bool cancelled = woken == wait_result::cancelled;
     if (self->hello_ && !cancelled) {
       wire::frame_writer frame(wire::frame_type::configure, 0);
       // Without rights, not even the own user and group can be set, because the other groups would have to go.
@@ -175,13 +168,9 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
                                  std::chrono::milliseconds limit) {
     if (self->lost_) co_return;
     self->link_->send(wire::frame_writer(wire::frame_type::release, 0).take(), {});
-    self->released_.expires_after(limit);
-    while (!self->lost_) {
-      std::error_code woken;
-      co_await self->released_.async_wait(asio::redirect_error(await_in<Unused>, woken));
-      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-      if (!woken || state.cancelled() != asio::cancellation_type::none) break;
-    }
+    const auto until = std::chrono::steady_clock::now() + limit;
+    wait_result woken = wait_result::notified;
+    while (!self->lost_ && woken == wait_result::notified) woken = co_await self->released_.wait(until);
     self->lose(reason);
   }
 
@@ -358,7 +347,7 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
   void frame_arrived(const wire::frame& arrived) override {
     if (!hello_) {
       hello_.emplace(arrived);
-      greeted_.cancel();
+      greeted_.notify();
       return;
     }
     wire::payload_reader values(arrived);
@@ -417,8 +406,8 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
     if (lost_) return;
     lost_ = reason;
     set_lost();
-    greeted_.cancel();
-    released_.cancel();
+    greeted_.notify();
+    released_.notify();
     for (const std::shared_ptr<frame_receiver>& each : receivers_) each->lose(reason);
     const auto jobs = std::move(jobs_);
     jobs_.clear();
@@ -462,8 +451,8 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
   std::vector<std::shared_ptr<frame_receiver>> receivers_;
   std::shared_ptr<file_requests> requests_;          // null before the first use of files
   std::shared_ptr<warden_connections> connections_;  // null before the first use of the network
-  asio::steady_timer greeted_;                       // limits the wait for the greeting; cancelled by it, and by a loss
-  asio::steady_timer released_;  // limits the wait for the end of a released warden; cancelled by a loss
+  async_event greeted_;                              // notified by the greeting, and by a loss
+  async_event released_;                             // notified by a loss, which is also the end of a released warden
   asio::steady_timer lease_;
   asio::steady_timer heartbeat_;
   bool beats_ = false;      // true while `heartbeat_` waits for the time of the next ping

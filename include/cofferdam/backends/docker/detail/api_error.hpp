@@ -6,9 +6,9 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/worded_category.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -21,13 +21,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::docker::detail {
 
-class status_words {
+class status_words : public cofferdam::detail::http_status_words {
  public:
   static constexpr const char* name = "http status";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-  static constexpr std::errc condition(int value) noexcept {
-    return cofferdam::detail::condition_of_http_status(value);
-  }
 };
 
 /// Returns the error category of HTTP statuses. If the daemon refuses a call, the `cause()` of the error has this
@@ -160,7 +156,7 @@ inline api_verdict judge(unsigned status, std::string_view message) {
 /// body itself if it is not JSON. The message may contain any bytes and is untrusted.
 inline std::string api_message(std::string_view body) {
   std::error_code failure;
-  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), failure);
+  const boost::json::value value = cofferdam::detail::parse_untrusted_json(body, failure);
   const boost::json::object* const object = failure ? nullptr : value.if_object();
   if (object == nullptr) return std::string(body);
   const std::string_view message = detail::text_at(*object, "message");

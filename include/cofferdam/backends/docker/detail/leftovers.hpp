@@ -10,6 +10,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json.hpp>
 
@@ -38,8 +39,7 @@ inline awaitable<int> sweep(std::shared_ptr<engine> api, owner here) {
   const api_call doing = api->call("list the containers");
   http_response answer = co_await api->ask(std::move(what), doing);
   std::error_code failure;
-  const std::string_view text = answer.text();
-  const boost::json::value listed = boost::json::parse(boost::json::string_view(text.data(), text.size()), failure);
+  const boost::json::value listed = cofferdam::detail::parse_untrusted_json(answer.text(), failure);
   int removed = 0;
   const boost::json::array* const containers = failure ? nullptr : listed.if_array();
   if (containers == nullptr)

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/docker/detail/engine.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
 
@@ -52,6 +53,13 @@ inline awaitable<int> ask_to_remove(std::shared_ptr<engine> api, std::string pat
   }
 }
 
+/// Waits until the daemon has ended the removal of a container, which is in progress.
+inline awaitable<void> await_removal(std::shared_ptr<engine> api, std::string path, api_call doing) {
+  static const std::vector<int> gone{404};
+  http_request wait = api->request("POST", path + "/wait?condition=removed");
+  co_await api->ask(std::move(wait), std::move(doing), gone);
+}
+
 /// Removes a container, even a running one, and waits until the container does not exist any more.
 /// \param which     the container's id or name.
 /// \param name      the container's name, for error messages.
@@ -68,14 +76,10 @@ inline awaitable<void> remove_container(std::shared_ptr<engine> api, std::string
     for (int i = 0; i < 10; ++i) co_await cofferdam::detail::short_pause(api->executor());
     status = co_await ask_to_remove(api, removal, doing);
   }
-  if (status != 409) co_return;
-  static const std::vector<int> gone{404};
-  for (int i = 0; i < 200; ++i) {  // status 409: another removal is in progress, so this waits for its end
-    http_request look = api->request("GET", path + "/json");
-    http_response seen = co_await api->ask(std::move(look), api->call("inspect the container", name), gone);
-    if (seen.status() == 404) co_return;
-    co_await cofferdam::detail::short_pause(api->executor());
-  }
+  if (status != 409) co_return;  // status 409: another removal is in progress
+  constexpr std::chrono::seconds limit(1);
+  awaitable<void> ends = await_removal(api, path, api->call("wait for the removal of the container", name));
+  co_await cofferdam::detail::arrived_in_time(api->executor(), limit, std::move(ends));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::docker::detail

@@ -13,24 +13,20 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/secret_string.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/version.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/cancellation_state.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
@@ -56,13 +52,7 @@ inline constexpr std::string_view user_agent = "cofferdam-e2b/0.1";
 /// awaiting coroutine is cancelled.
 /// \param doing  the purpose of the API call that waits; it is part of the error's message.
 inline awaitable<void> rest(std::chrono::steady_clock::time_point until, const char* doing) {
-  asio::any_io_executor executor = co_await asio::this_coro::executor;
-  asio::steady_timer timer(executor, until);
-  std::error_code woken;
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
-  const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none)
-    throw error(exec_errc::cancelled, std::string("e2b: cannot ") + doing + ": cancelled while waiting");
+  return cofferdam::detail::sleep_until(until, std::string("e2b: cannot ") + doing + ": cancelled while waiting");
 }
 
 /// The pauses between the attempts of one call. Each pause is twice as long as the previous one, minus a random part,
@@ -504,8 +494,7 @@ class api {
 
   static std::vector<boost::json::object> objects_of(const http_response& answer, const char* doing) {
     std::error_code broken;
-    boost::json::value value =
-        boost::json::parse(boost::json::string_view(answer.text().data(), answer.text().size()), broken);
+    boost::json::value value = cofferdam::detail::parse_untrusted_json(answer.text(), broken);
     boost::json::array* const array = broken ? nullptr : value.if_array();
     if (array == nullptr)
       throw error(exec_errc::provider_failed, std::string("e2b: cannot ") + doing + ": the answer is not a JSON array");

@@ -8,9 +8,9 @@
 #include <cofferdam/detail/core/worded_category.hpp>
 #include <cofferdam/detail/net/connect_error.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -22,13 +22,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
-class status_words {
+class status_words : public cofferdam::detail::http_status_words {
  public:
   static constexpr const char* name = "cofferdam.e2b";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-  static constexpr std::errc condition(int value) noexcept {
-    return cofferdam::detail::condition_of_http_status(value);
-  }
 };
 
 /// Returns the error category of HTTP statuses, which are the `cause()` of errors of the E2B backend.
@@ -56,7 +52,7 @@ inline bool leaves_in_doubt(const error& failure) noexcept {
 /// otherwise the first 400 bytes of the body.
 inline std::string said_message(std::string_view body) {
   std::error_code broken;
-  const boost::json::value value = boost::json::parse(boost::json::string_view(body.data(), body.size()), broken);
+  const boost::json::value value = cofferdam::detail::parse_untrusted_json(body, broken);
   const boost::json::object* const object = broken ? nullptr : value.if_object();
   if (object == nullptr) return std::string(body.substr(0, 400));
   const std::string_view code = cofferdam::detail::text_at(*object, "error_code");

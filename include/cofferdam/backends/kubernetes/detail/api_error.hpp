@@ -22,13 +22,9 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
-class status_words {
+class status_words : public cofferdam::detail::http_status_words {
  public:
   static constexpr const char* name = "kubernetes http status";
-  static std::string message(int value) { return "HTTP status " + std::to_string(value); }
-  static constexpr std::errc condition(int value) noexcept {
-    return cofferdam::detail::condition_of_http_status(value);
-  }
 };
 
 /// Returns the error category of HTTP statuses. If the API server refuses a call, the `cause()` of the error has this

@@ -11,6 +11,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 #include <cofferdam/detail/net/http_client.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/net/percent_encoding.hpp>
@@ -19,9 +20,6 @@
 #include <cofferdam/net/http_message.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -41,11 +39,8 @@ namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
 /// Waits for some time.
 /// \throws error{exec_errc::cancelled}.
-inline awaitable<void> wait_for(asio::any_io_executor executor, std::chrono::milliseconds time) {
-  asio::steady_timer timer(executor, time);
-  std::error_code failure;
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, failure));
-  if (failure) throw error(exec_errc::cancelled, "kubernetes: cancelled");
+inline awaitable<void> wait_for(std::chrono::milliseconds time) {
+  return cofferdam::detail::sleep_for(time, "kubernetes: cancelled");
 }
 
 /// Returns the time until `until`, and at least one millisecond, for limits that must not be zero.
@@ -97,7 +92,7 @@ class cluster_api {
       if (!pause) pause = status.retry_after();
       const std::chrono::seconds time =
           std::clamp(pause.value_or(std::chrono::seconds(1)), std::chrono::seconds(1), max_pause);
-      co_await wait_for(executor(), time);
+      co_await wait_for(time);
     }
   }
 

@@ -72,7 +72,7 @@ class cluster_object {
                       "second), so that one cannot start in time; raise open_timeout(), or open fewer at once");
     } else if (wait > std::chrono::milliseconds::zero()) {
       try {
-        co_await wait_for(self->api_->executor(), wait);
+        co_await wait_for(wait);
       } catch (const error& reason) {
         failure = reason;
       }
@@ -117,7 +117,7 @@ class cluster_object {
       if (!is_late && !is_old && !is_broken) throw;
     }
     if (end != watch_end::cut) co_return end == watch_end::news;
-    if (!is_late && clock::now() < until) co_await wait_for(self->api_->executor(), pause_after_break);
+    if (!is_late && clock::now() < until) co_await wait_for(pause_after_break);
     // The watch has ended, or cannot begin at this version of the object.
     const bool exists = co_await look(self);
     co_return exists;
@@ -144,7 +144,7 @@ class cluster_object {
       if (!failure) break;
       const bool may_pass = failure->code() == exec_errc::provider_failed || failure->code() == exec_errc::unavailable;
       if (attempt == max_attempts || !may_pass) throw *failure;
-      co_await wait_for(self->api_->executor(), attempt * pause_after_failure);
+      co_await wait_for(attempt * pause_after_failure);
     }
     self->may_exist_ = false;
   }

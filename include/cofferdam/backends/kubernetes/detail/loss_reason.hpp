@@ -23,7 +23,7 @@ template <class Explain>
 awaitable<std::optional<error>> find_loss_reason(std::shared_ptr<cluster_api> api, std::string name, Explain explain) {
   constexpr int looks = 15;  // the node reports the status once a second
   for (int look = 0; look < looks; ++look) {
-    if (look > 0) co_await wait_for(api->executor(), std::chrono::milliseconds(200));
+    if (look > 0) co_await wait_for(std::chrono::milliseconds(200));
     std::optional<boost::json::object> pod;
     bool is_asked = false;
     try {

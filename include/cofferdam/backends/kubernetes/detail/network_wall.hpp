@@ -214,7 +214,7 @@ class network_wall {
     while (facts.is_tentative()) {
       if (std::chrono::steady_clock::now() >= until)
         throw unknown("an IPv6 address of the pod stays tentative, so that it cannot be tried");
-      co_await wait_for(self->api_->executor(), self->patience_ / 40);
+      co_await wait_for(self->patience_ / 40);
       facts = co_await look(self, run);
     }
     co_return facts;
@@ -246,7 +246,7 @@ class network_wall {
       if (is_shown) continue;
       if (std::chrono::steady_clock::now() >= until)
         throw self->unproven(target.family, reason_of(before, tried, target));
-      co_await wait_for(self->api_->executor(), self->patience_ / 40);
+      co_await wait_for(self->patience_ / 40);
     }
   }
 
@@ -300,7 +300,7 @@ class network_wall {
                       "; a network plugin that filters by iptables needs the sysctls "
                       "net.bridge.bridge-nf-call-iptables and -ip6tables on the node");
       }
-      co_await wait_for(self->api_->executor(), self->patience_ / 40);
+      co_await wait_for(self->patience_ / 40);
       before = co_await count(self, receiver);
     }
   }

@@ -17,6 +17,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b_gateway::detail {
@@ -65,31 +66,54 @@ inline http_reply text_reply(int status, std::string_view text) {
   return reply;
 }
 
-/// Returns the Connect code for an error of this library.
-inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
-  switch (static_cast<exec_errc>(failure.code().value())) {
-    case exec_errc::not_found: return cofferdam::detail::connect_code::not_found;
-    case exec_errc::already_exists:
-    case exec_errc::collision: return cofferdam::detail::connect_code::already_exists;
+/// The two forms in which a client can receive the class of a failure.
+struct failure_class {
+  cofferdam::detail::connect_code code;  ///< for a call of the Connect protocol, which has its own status for each code
+  int status;                            ///< for a REST request
+};
+
+/// Returns the class of a failure. The statuses are those that E2B documents: an environment that is gone is 502, a
+/// busy one 503, and a parent directory that is a file 500.
+inline failure_class class_of(exec_errc failure) noexcept {
+  using cofferdam::detail::connect_code;
+  switch (failure) {
+    case exec_errc::not_found: return {connect_code::not_found, 404};
+    case exec_errc::already_exists: return {connect_code::already_exists, 409};
+    case exec_errc::collision: return {connect_code::already_exists, 400};
     case exec_errc::outside_workspace:
-    case exec_errc::permission_denied: return cofferdam::detail::connect_code::permission_denied;
+    case exec_errc::permission_denied: return {connect_code::permission_denied, 403};
     case exec_errc::invalid_argument:
-    case exec_errc::not_a_file:
-    case exec_errc::not_a_directory: return cofferdam::detail::connect_code::invalid_argument;
-    case exec_errc::busy:
-    case exec_errc::not_empty: return cofferdam::detail::connect_code::failed_precondition;
-    case exec_errc::too_large: return cofferdam::detail::connect_code::resource_exhausted;
-    case exec_errc::unsupported: return cofferdam::detail::connect_code::unimplemented;
+    case exec_errc::not_a_file: return {connect_code::invalid_argument, 400};
+    case exec_errc::not_a_directory: return {connect_code::invalid_argument, 500};
+    case exec_errc::not_empty: return {connect_code::failed_precondition, 400};
+    case exec_errc::busy: return {connect_code::failed_precondition, 503};
+    case exec_errc::too_large: return {connect_code::resource_exhausted, 413};
+    case exec_errc::unsupported: return {connect_code::unimplemented, 501};
     case exec_errc::environment_closed:
-    case exec_errc::provider_lost:
-    case exec_errc::unavailable:
-    case exec_errc::provider_failed: return cofferdam::detail::connect_code::unavailable;
-    case exec_errc::cancelled: return cofferdam::detail::connect_code::canceled;
+    case exec_errc::provider_lost: return {connect_code::unavailable, 502};
+    case exec_errc::unavailable: return {connect_code::unavailable, 503};
+    case exec_errc::provider_failed: return {connect_code::unavailable, 500};
+    case exec_errc::cancelled: return {connect_code::canceled, 499};
     case exec_errc::deadlock:
     case exec_errc::io_error: break;
   }
-  return cofferdam::detail::connect_code::internal;
+  return {connect_code::internal, 500};
 }
+
+/// Returns the Connect code for an error of this library.
+inline cofferdam::detail::connect_code connect_code_of(const error& failure) noexcept {
+  return class_of(static_cast<exec_errc>(failure.code().value())).code;
+}
+
+/// Returns the HTTP status of a REST reply for an error of this library.
+inline int http_status_of(const error& failure) noexcept {
+  if (failure.cause() == std::errc::is_a_directory) return 400;
+  if (failure.cause() == std::errc::no_space_on_device) return 507;
+  return class_of(static_cast<exec_errc>(failure.code().value())).status;
+}
+
+/// Returns true if a reply with this status reports a failure that the operator of the gateway must see.
+inline bool is_for_operator(int status) noexcept { return status == 500 || status == 503; }
 
 /// Returns the message for a client whose sandbox could not be opened: the class of the failure, but not its reason.
 inline std::string opening_failure(const error& failure) {

@@ -62,12 +62,18 @@ class dispatcher {
   /// connection, which the HTTP server handles itself.
   static std::optional<http_reply> api_reply(const error& failure) {
     if (is_connection_failure(failure)) return std::nullopt;
-    if (failure.code() == exec_errc::too_large) return error_reply(413, failure.what());
-    if (failure.code() == exec_errc::invalid_argument) return error_reply(400, failure.what());
     if (cofferdam::detail::is_environment_gone(failure)) return error_reply(404, "The sandbox has ended");
-    if (failure.code() == exec_errc::unsupported) return error_reply(501, failure.what());
-    // The client does not get the reason. It is reported to the operator of the gateway.
-    return error_reply(500, "The sandbox could not be changed");
+    // To clients of the API, 404 means that the sandbox does not exist, and 409 that it is in the wanted state already.
+    int status = http_status_of(failure);
+    if (status == 404 || status == 409) status = 500;
+    if (is_of_request(failure)) return error_reply(status, failure.what());
+    return error_reply(status, "The sandbox could not be changed");
+  }
+  /// Returns true if a failure comes from the request itself, so that the client gets the reason. Other reasons may
+  /// name files and addresses of the host. They are reported to the operator of the gateway.
+  static bool is_of_request(const error& failure) noexcept {
+    return failure.code() == exec_errc::invalid_argument || failure.code() == exec_errc::too_large ||
+           failure.code() == exec_errc::unsupported;
   }
 
   static awaitable<void> serve_api(std::shared_ptr<sandbox_registry> core, http_call& call) {
@@ -81,7 +87,7 @@ class dispatcher {
     } catch (const error& failure) {
       reply = api_reply(failure);
       if (!reply) throw;
-      if (reply->status() == 500) told = std::current_exception();
+      if (!cofferdam::detail::is_environment_gone(failure) && !is_of_request(failure)) told = std::current_exception();
     }
     co_await call.reply(std::move(*reply));
     // The HTTP server passes this exception to `on_error`. The reply was sent already.
@@ -251,6 +257,7 @@ class dispatcher {
   static awaitable<void> serve_files(std::shared_ptr<sandbox_registry> core, std::shared_ptr<served_sandbox> sandbox,
                                      http_call& call) {
     std::optional<http_reply> reply;
+    std::exception_ptr told;
     const std::string id = sandbox->settings().id;
     try {
       co_await files_endpoint::answer(files_endpoint(core, sandbox, call));
@@ -258,21 +265,16 @@ class dispatcher {
       reply = error_reply(refusal.status(), refusal.what());
     } catch (const error& failure) {
       if (call.replied() || is_connection_failure(failure)) throw;
-      if (cofferdam::detail::is_environment_gone(failure)) {
+      const int status = http_status_of(failure);
+      if (status == 500) throw;
+      if (is_for_operator(status)) told = std::current_exception();
+      if (cofferdam::detail::is_environment_gone(failure))
         reply = not_found_reply(id);
-      } else if (failure.code() == exec_errc::too_large) {
-        reply = error_reply(413, failure.what());
-      } else if (failure.code() == exec_errc::outside_workspace) {
-        reply = error_reply(403, failure.what());
-      } else if (failure.code() == exec_errc::invalid_argument) {
-        reply = error_reply(400, failure.what());
-      } else if (failure.code() == exec_errc::unsupported) {
-        reply = error_reply(501, failure.what());
-      } else {
-        throw;
-      }
+      else
+        reply = error_reply(status, failure.what());
     }
     if (reply) co_await call.reply(std::move(*reply));
+    if (told) std::rethrow_exception(told);
   }
 
   // ---- calls of the Connect protocol ----

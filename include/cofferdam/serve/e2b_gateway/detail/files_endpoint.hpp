@@ -104,15 +104,11 @@ class files_endpoint {
   /// Converts a failure of the environment to the exception for an HTTP reply.
   http_refusal refusal(const error& failure, std::string_view path) const {
     const std::string name = "'" + one_line(sandbox_->paths().outside(path)) + "'";
-    if (failure.code() == exec_errc::not_found) return {404, "path " + name + " does not exist"};
-    if (failure.cause() == std::errc::is_a_directory) return {400, "path is a directory: " + name};
-    if (failure.code() == exec_errc::not_a_file) return {400, failure.what()};
-    if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::permission_denied)
-      return {403, failure.what()};
-    if (failure.code() == exec_errc::invalid_argument) return {400, failure.what()};
-    if (failure.code() == exec_errc::too_large) return {413, failure.what()};
-    if (failure.cause() == std::errc::no_space_on_device) return {507, "not enough disk space available"};
-    return {500, failure.what()};
+    const int status = http_status_of(failure);
+    if (status == 404) return {status, "path " + name + " does not exist"};
+    if (status == 507) return {status, "not enough disk space available"};
+    if (failure.cause() == std::errc::is_a_directory) return {status, "path is a directory: " + name};
+    return {status, failure.what()};
   }
 
   static std::string type_of(std::string_view path) {

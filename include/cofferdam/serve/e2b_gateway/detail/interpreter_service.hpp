@@ -14,6 +14,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/code/notebook_python.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
@@ -74,6 +75,7 @@ class interpreter_service final : public e2b_gateway::port_service {
       usual_context(false);
     }
     std::optional<http_reply> reply;
+    std::exception_ptr told;
     try {
       http_reply answered = co_await answer(call);
       reply = std::move(answered);
@@ -83,17 +85,15 @@ class interpreter_service final : public e2b_gateway::port_service {
       reply = json_reply(422, failure.detail());
     } catch (const error& failure) {
       if (call.replied() || is_connection_failure(failure)) throw;
-      if (failure.code() == exec_errc::unsupported) {
-        reply = text_reply(501, failure.what());
-      } else if (failure.code() == exec_errc::outside_workspace || failure.code() == exec_errc::invalid_argument) {
-        reply = text_reply(400, failure.what());
-      } else if (failure.code() == exec_errc::provider_failed) {
-        reply = text_reply(500, printable(failure.what()));
-      } else {
-        throw;
-      }
+      const int status = http_status_of(failure);
+      const bool is_start = failure.code() == exec_errc::provider_failed;  // of Python in the sandbox
+      // A body that is too large is refused by the HTTP server itself, which also announces the end of the connection.
+      if (cofferdam::detail::is_environment_gone(failure) || status == 413 || (status == 500 && !is_start)) throw;
+      if (is_for_operator(status) && !is_start) told = std::current_exception();
+      reply = text_reply(status, printable(failure.what()));
     }
     if (reply && !call.replied()) co_await call.reply(std::move(*reply));
+    if (told) std::rethrow_exception(told);
   }
 
   awaitable<void> close() override {

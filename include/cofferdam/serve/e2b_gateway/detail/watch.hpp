@@ -5,16 +5,10 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
-
-#include <asio/any_io_executor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
-#include <asio/this_coro.hpp>
-#include <asio/use_awaitable.hpp>
+#include <cofferdam/detail/core/sleep.hpp>
 
 #include <chrono>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -85,10 +79,7 @@ class served_watch {
   }
 
   static awaitable<void> pause(std::chrono::milliseconds time) {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::steady_timer timer(executor, time);
-    std::error_code woken;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    return cofferdam::detail::sleep_for(time, "watch: cancelled");
   }
 
  private:

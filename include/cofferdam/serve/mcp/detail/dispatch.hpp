@@ -6,17 +6,16 @@
 #include <cofferdam/core/directory_entry.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
+#include <cofferdam/detail/tools/answer_to_model.hpp>
 #include <cofferdam/serve/mcp/detail/default_instructions.hpp>
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 #include <cofferdam/serve/mcp/detail/session_state.hpp>
 #include <cofferdam/serve/mcp/detail/tool_json.hpp>
-
-#include <asio/steady_timer.hpp>
-#include <asio/use_awaitable.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -111,12 +110,12 @@ class dispatch {
   static awaitable<void> wait_for_room(std::shared_ptr<session_state> of, std::chrono::steady_clock::time_point since) {
     co_await of->room.acquire(1, "call");
     const cofferdam::detail::held_permits first(of->room, 1);
-    asio::steady_timer timer(of->core->executor());
     while (of->unread->is_full()) {
-      if (std::chrono::steady_clock::now() - std::max(since, of->unread->taken()) > std::chrono::seconds(5))
-        throw failure(internal_error, unread_answers::complaint);
-      timer.expires_after(std::chrono::milliseconds(20));
-      co_await timer.async_wait(asio::use_awaitable);
+      const auto limit = std::max(since, of->unread->taken()) + std::chrono::seconds(5);
+      if (std::chrono::steady_clock::now() >= limit) throw failure(internal_error, unread_answers::complaint);
+      const cofferdam::detail::wait_result woken = co_await of->unread->wait(limit);
+      if (woken == cofferdam::detail::wait_result::cancelled)
+        throw error(exec_errc::cancelled, "mcp: cancelled while the client has too many unread answers");
     }
   }
 
@@ -340,7 +339,7 @@ class dispatch {
       const bool lost = cofferdam::detail::is_environment_gone(wrong);
       if (lost) of->place->drop(generation);
       handler_answer = answer::failed(
-          "could not run: " + std::string(wrong.what()) +
+          "could not run: " + cofferdam::detail::reason_for_model(std::current_exception()) +
           (lost ? "\nThe environment and its files are lost; the next call gets a new environment." : ""));
       if (lost || wrong.code() == exec_errc::provider_failed) told = std::current_exception();
     } catch (...) {  // a handler may throw an object of any type

@@ -5,6 +5,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/definitions.hpp>
@@ -12,7 +13,6 @@
 #include <cofferdam/serve/mcp/detail/protocol.hpp>
 
 #include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <boost/system/error_code.hpp>
 
@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 // Checks the header fields of a request over streamable HTTP before its message is handled. MCP, "Transports".
@@ -188,8 +189,8 @@ inline std::string header_complaint(const rpc_message& message, const field_look
     if (text && given->is_string()) same = *text == view_of(given->get_string());
     if (text && given->is_bool()) same = *text == (given->get_bool() ? "true" : "false");
     if (text && given->is_number()) {
-      boost::system::error_code broken;
-      const boost::json::value number = boost::json::parse(json_view(*text), broken);
+      std::error_code broken;
+      const boost::json::value number = cofferdam::detail::parse_untrusted_json(*text, broken);
       same = !broken && number.is_number() && number.to_number<double>() == given->to_number<double>();
     }
     if (!same) return "the field " + name + " and the body disagree";

@@ -95,7 +95,7 @@ class session_state : public change_listener {
         place(std::move(its_place)),
         principal(std::move(its_principal)),
         asked(std::make_shared<asked_table>()),
-        unread(std::make_shared<unread_answers>()),
+        unread(std::make_shared<unread_answers>(core->executor())),
         room(core->executor(), 1) {}
 
   std::shared_ptr<server_core> core;

@@ -2,7 +2,10 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/version.hpp>
+#include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
+
+#include <asio/any_io_executor.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -25,6 +28,8 @@ class unread_answers {
   static constexpr const char* complaint =
       "too many unread answers: more than 64 MiB wait to be read; read them, then send the request again";
 
+  explicit unread_answers(asio::any_io_executor executor) noexcept : removed_(std::move(executor)) {}
+
   std::size_t size() const noexcept { return size_; }
   bool is_full() const noexcept { return size_ >= max_bytes; }
   /// Returns true if an answer of this size may be stored for a request that has already begun. A single answer may
@@ -34,10 +39,19 @@ class unread_answers {
   std::chrono::steady_clock::time_point taken() const noexcept { return taken_; }
 
   void add(std::size_t bytes) noexcept { size_ += bytes; }
-  void remove(std::size_t bytes) noexcept { size_ -= bytes; }
+  void remove(std::size_t bytes) noexcept {
+    size_ -= bytes;
+    removed_.notify();
+  }
   void took_part() noexcept { taken_ = std::chrono::steady_clock::now(); }
 
+  /// Waits until an answer was removed. See `async_event::wait`.
+  awaitable<cofferdam::detail::wait_result> wait(std::chrono::steady_clock::time_point until) {
+    return removed_.wait(until);
+  }
+
  private:
+  cofferdam::detail::async_event removed_;
   std::size_t size_ = 0;
   std::chrono::steady_clock::time_point taken_ = std::chrono::steady_clock::now();
 };

@@ -7,7 +7,7 @@
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
-#include <cofferdam/detail/core/in_time.hpp>
+#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/join_all.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
@@ -21,8 +21,10 @@
 #include <cofferdam/serve/mcp_client.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/steady_timer.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
 #include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -31,14 +33,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <exception>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -197,19 +200,26 @@ class server_starts {
   static awaitable<void> begin(server_starts& self, std::size_t number) {
     if (self.has_failed_) co_return;
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::steady_timer& stop = self.stops_.emplace_back(executor, asio::steady_timer::time_point::max());
-    try {
-      co_await cofferdam::detail::arrived_before(stop, open_server::begin(*self.servers_[number], self.options_));
-    } catch (...) {
-      self.has_failed_ = true;
-      for (asio::steady_timer& each : self.stops_) each.cancel();
-      throw;
-    }
+    if (!self.failed_) self.failed_.emplace(executor);
+    auto both = asio::experimental::make_parallel_group(
+        asio::co_spawn(executor, open_server::begin(*self.servers_[number], self.options_),
+                       cofferdam::detail::deferred),
+        asio::co_spawn(executor, until_failure(self), cofferdam::detail::deferred));
+    const auto result = co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    const std::exception_ptr failure = std::get<1>(result);
+    if (!failure) co_return;
+    self.has_failed_ = true;
+    self.failed_->notify();
+    std::rethrow_exception(failure);
+  }
+
+  static awaitable<void> until_failure(server_starts& self) {
+    if (!self.has_failed_) co_await self.failed_->wait();
   }
 
   std::vector<std::unique_ptr<open_server>>& servers_;
   client_options options_;
-  std::list<asio::steady_timer> stops_;  // of the servers that start
+  std::optional<cofferdam::detail::async_event> failed_;  // notified when a server could not be started
   bool has_failed_ = false;
 };
 
