@@ -7,11 +7,8 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/directory_entry.hpp>
-#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/process.hpp>
@@ -25,7 +22,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -43,29 +39,16 @@ class basic_retried_files final : public file_system_adaptor<basic_retried_files
       : files_(std::move(files)), policy_(std::move(policy)) {}
 
   template <class Operation>
-  auto call(Operation operation) {
-    return operation(std::as_const(files_));
-  }
-
-  awaitable<directory_entry> stat(std::string path) override {
-    return again([files = files_, path = std::move(path)] { return files.stat(path); });
-  }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
-    return again([files = files_, path = std::move(path), options] { return files.list(path, options); });
-  }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    return again([files = files_, requests = std::move(requests)] { return files.get_files(requests); });
-  }
-  awaitable<directory_watch> watch(std::string path, watch_options options) override {
-    return again([files = files_, path = std::move(path), options] { return files.watch(path, options); });
+  std::invoke_result_t<Operation&, const file_system&> call(Operation operation) {
+    if constexpr (Operation::changes) {
+      return operation(std::as_const(files_));
+    } else {
+      auto attempt = [files = files_, operation = std::move(operation)] { return operation(files); };
+      return repeated(policy_, retried_work::operation, std::move(attempt));
+    }
   }
 
  private:
-  template <class Attempt>
-  std::invoke_result_t<Attempt&> again(Attempt attempt) const {
-    return repeated(policy_, retried_work::operation, std::move(attempt));
-  }
-
   file_system files_;
   std::shared_ptr<const retry_policy> policy_;
 };

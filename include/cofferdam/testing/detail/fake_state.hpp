@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
@@ -353,7 +354,7 @@ class fake_file_source final : public file_source {
 
 /// The file operations of an open fake environment. Each locks the script's mutex, because tests may read the files on
 /// another thread.
-class fake_file_operations {
+class fake_file_operations : public file_system_adaptor<fake_file_operations, cofferdam::detail::no_interface> {
  public:
   explicit fake_file_operations(std::shared_ptr<fake_state> state) : state_(std::move(state)) {}
 
@@ -364,24 +365,13 @@ class fake_file_operations {
     locked([&](fake_files& files) { files.write(path, bytes(content.begin(), content.end())); });
     co_return;
   }
-  awaitable<directory_entry> stat(std::string path) {
-    co_return locked([&](fake_files& files) { return files.stat(path); });
+  /// Runs an operation on the files, whose functions return results and no awaitables.
+  template <class Operation>
+  awaitable<std::invoke_result_t<Operation&, fake_files&>> call(Operation operation) {
+    co_return locked(operation);
   }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
-    co_return locked([&](fake_files& files) { return files.list(path, options); });
-  }
-  awaitable<void> make_directory(std::string path) {
-    locked([&](fake_files& files) { files.make_directory(path); });
-    co_return;
-  }
-  awaitable<void> remove(std::string path) {
-    locked([&](fake_files& files) { files.remove(path); });
-    co_return;
-  }
-  awaitable<void> rename(std::string from, std::string to) {
-    locked([&](fake_files& files) { files.rename(from, to); });
-    co_return;
-  }
+  /// Returns an empty watch: these files are watched by listings.
+  awaitable<directory_watch> watch(std::string, watch_options) { co_return directory_watch(); }
   awaitable<transfer_result> put_files(file_source& source) {
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_file(source, header); });
