@@ -10,6 +10,7 @@
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -74,8 +75,11 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
   file_system files()
     requires file_environment<Inner>
   {
-    return file_system(std::make_shared<detail::read_only_files>(this->inner().files()));
+    return kept_.get([this] { return std::make_shared<detail::read_only_files>(this->inner().files()); });
   }
+
+ private:
+  detail::kept_files kept_;
 };
 
 /// Refuses every change of files through the operations of the environment object: `provider | read_only()`.

@@ -13,6 +13,7 @@
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/middleware/detail/retry_policy.hpp>
 
 #include <chrono>
@@ -93,7 +94,7 @@ class retry_layer : public layer<retry_layer<Inner>, Inner> {
     requires file_environment<Inner>
   {
     policy();
-    return file_system(std::make_shared<detail::retried_files>(this->inner().files(), policy_));
+    return kept_.get([this] { return std::make_shared<detail::retried_files>(this->inner().files(), policy_); });
   }
 
  private:
@@ -110,6 +111,7 @@ class retry_layer : public layer<retry_layer<Inner>, Inner> {
   }
 
   std::shared_ptr<const detail::retry_policy> policy_;
+  detail::kept_files kept_;
 };
 
 /// Repeats what failed for a passing reason and is safe to repeat: `provider | retry()`.

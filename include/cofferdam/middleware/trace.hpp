@@ -19,6 +19,7 @@
 #include <cofferdam/core/trace_file.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
 #include <cofferdam/detail/core/event_listener.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/middleware/detail/trace_state.hpp>
 #include <cofferdam/middleware/detail/traced_objects.hpp>
@@ -169,7 +170,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
     requires file_environment<Inner>
   {
     check();
-    return file_system(std::make_shared<detail::traced_files>(this->inner().files(), counts_, state_));
+    return kept_.get([this] { return std::make_shared<detail::traced_files>(this->inner().files(), counts_, state_); });
   }
 
   awaitable<void> pause()
@@ -231,6 +232,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 
   std::shared_ptr<operation_counts> counts_;
   std::shared_ptr<detail::trace_state> state_;
+  detail::kept_files kept_;
 };
 
 /// Reports or counts the operations of all environments that a provider opens:
@@ -277,7 +279,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 /// \par Threads  the function is called on the executor of the operation. If environments are used on several threads,
 ///               it must allow concurrent calls.
 /// \par Cost     counting: 1 atomic addition for each operation. Reporting: 1 coroutine frame and about 10 allocations
-///               for each operation. In both cases 1 allocation for each call of `files()`.
+///               for each operation.
 class trace : public pipeable {
  public:
   /// Makes a recipe that counts.

@@ -16,6 +16,7 @@
 #include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/output_collector.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/testing/fake_files.hpp>
@@ -118,6 +119,7 @@ class fake_state {
   }
 
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
+  cofferdam::detail::kept_files& kept() noexcept { return kept_; }
   fake_script& script() const noexcept { return *script_; }
   fake_files& files() const noexcept { return *files_; }
   bool is_closed() const noexcept { return closed_; }
@@ -141,6 +143,7 @@ class fake_state {
 
  private:
   cofferdam::detail::home_strand home_;
+  cofferdam::detail::kept_files kept_;
   std::shared_ptr<fake_script> script_;
   std::shared_ptr<fake_files> files_;
   std::vector<fake_process*> running_;
