@@ -5,8 +5,12 @@
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 #include <cofferdam/middleware/limit_output.hpp>
+#include <cofferdam/middleware/read_only.hpp>
+#include <cofferdam/middleware/retry.hpp>
 #include <cofferdam/middleware/timeout.hpp>
+#include <cofferdam/middleware/trace.hpp>
 #include <cofferdam/middleware/variables.hpp>
+#include <cofferdam/testing/fake_provider.hpp>
 
 #include "support/run.hpp"
 
@@ -178,6 +182,45 @@ TEST(Allocations, five_layers_add_none_to_file_operations) {
     co_await cofferdam::rename(env, "a", "b");
   };
   EXPECT_EQ(cost(layered, files) - cost(bare, files), 0);
+}
+
+TEST(Allocations, layers_that_replace_the_files_allocate_nothing_for_files) {
+  auto layered = quick() | trace(std::make_shared<operation_counts>()) | retry() | read_only();
+  const auto files = [](auto& env) -> awaitable<void> {
+    const file_system found = env.files();
+    static_cast<void>(found);
+    co_return;
+  };
+  quick bare;
+  EXPECT_EQ(cost(layered, files) - cost(bare, files), 0);
+  const auto stat = [](auto& env) -> awaitable<void> {
+    const file_system found = env.files();
+    co_await found.stat("a");
+  };
+  EXPECT_EQ(cost(layered, stat) - cost(bare, stat), 1) << "the frame of retry";
+}
+
+TEST(Allocations, an_open_environment_keeps_its_files) {
+  long first = 0;
+  long second = 0;
+  cofferdam_test::run([&]() -> awaitable<void> {
+    const cofferdam::testing::fake_provider provider;
+    auto env = co_await provider.open();
+    const auto files = [&env] {
+      allocations = 0;
+      counting = true;
+      const file_system found = env.files();
+      counting = false;
+      return allocations.load();
+    };
+    first = files();
+    auto moved = std::move(env);
+    env = std::move(moved);
+    second = files();
+    co_await env.close();
+  });
+  EXPECT_EQ(first, 1) << "nothing is counted at all";
+  EXPECT_EQ(second, 0);
 }
 
 static_assert(sizeof(timeout_layer<quick>) <= 2 * sizeof(std::chrono::milliseconds));

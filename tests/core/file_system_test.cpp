@@ -172,4 +172,59 @@ TEST(FileSystem, the_functions_keep_the_files_until_the_operation_has_ended) {
   });
 }
 
+/// A file system of its own, whose operations finish at once.
+class empty_files final : public file_system::implementation {
+ public:
+  awaitable<directory_entry> stat(std::string) override { co_return directory_entry(); }
+  awaitable<std::vector<directory_entry>> list(std::string, list_options) override {
+    co_return std::vector<directory_entry>();
+  }
+  awaitable<void> make_directory(std::string) override { co_return; }
+  awaitable<void> remove(std::string) override { co_return; }
+  awaitable<void> rename(std::string, std::string) override { co_return; }
+  awaitable<transfer_result> put_files(file_source&) override { co_return transfer_result(); }
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request>) override { co_return nullptr; }
+};
+
+/// A file system that writes down what `call` receives.
+class noting_files final : public file_system_adaptor<noting_files> {
+ public:
+  explicit noting_files(std::vector<std::string>& notes) : notes_(notes) {}
+
+  template <class Operation>
+  auto call(Operation operation) {
+    std::string note = std::string(operation.name()) + (Operation::changes ? " changes" : " reads");
+    if (!operation.path().empty()) note += " " + operation.path();
+    if (!operation.destination().empty()) note += " to " + operation.destination();
+    notes_.push_back(std::move(note));
+    return operation(std::as_const(files_));
+  }
+
+ private:
+  file_system files_{std::make_shared<empty_files>()};
+  std::vector<std::string>& notes_;
+};
+
+TEST(FileSystem, each_operation_of_an_adaptor_has_its_name_and_kind) {
+  std::vector<std::string> notes;
+  run([&]() -> awaitable<void> {
+    const file_system files(std::make_shared<noting_files>(notes));
+    no_source none;
+    co_await files.stat("s");
+    co_await files.list("l");
+    co_await files.make_directory("m");
+    co_await files.remove("d");
+    co_await files.rename("f", "t");
+    const transfer_result report = co_await files.put_files(none);
+    EXPECT_TRUE(report.ok());
+    co_await files.get_files(std::vector<file_request>());
+    const directory_watch watch = co_await files.watch("w");
+    EXPECT_TRUE(watch);
+  });
+  const std::vector<std::string> expected{"stat reads s",     "list reads l",          "make_directory changes m",
+                                          "remove changes d", "rename changes f to t", "put_files changes",
+                                          "get_files reads",  "watch reads w"};
+  EXPECT_EQ(notes, expected);
+}
+
 }  // namespace file_system_tests

@@ -8,6 +8,7 @@
 #include <cofferdam/files/file_set.hpp>
 #include <cofferdam/files/upload.hpp>
 #include <cofferdam/middleware/read_only.hpp>
+#include <cofferdam/middleware/retry.hpp>
 #include <cofferdam/middleware/trace.hpp>
 
 #include "support/fake_environment.hpp"
@@ -15,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +99,99 @@ TEST(ReadOnly, does_not_let_files_made_of_commands_through) {
     });
   });
   EXPECT_EQ(log->calls, (std::vector<std::string>{"open", "close"}));
+}
+
+/// An operation that the library does not have. It counts how often it begins, and fails with `unavailable`.
+template <bool Changes>
+auto new_operation(int& begun) {
+  const auto begin = [&begun](auto& files, const auto& of) -> awaitable<void> {
+    ++begun;
+    if (begun < 3) throw error(exec_errc::unavailable, "the service is busy");
+    return files.make_directory(of.path());
+  };
+  return file_operation<Changes, decltype(begin)>("touch", begin, "a", std::string());
+}
+
+TEST(ReadOnly, refuses_an_unknown_operation_that_changes_files) {
+  const auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    any_environment env{full_fake(log)};
+    detail::read_only_files files(env.files());
+    int begun = 2;
+    const auto changes = [&] { return files.call(new_operation<true>(begun)); };
+    co_await expect_denied(changes, "touch");
+    EXPECT_EQ(begun, 2);
+    co_await files.call(new_operation<false>(begun));
+    EXPECT_EQ(begun, 3);
+  });
+  EXPECT_EQ(log->calls, (std::vector<std::string>{"make_directory a"}));
+}
+
+TEST(Retry, repeats_an_unknown_operation_only_if_it_changes_nothing) {
+  const auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    any_environment env{full_fake(log)};
+    auto policy = std::make_shared<detail::retry_policy>();
+    policy->first_pause = std::chrono::milliseconds(0);
+    detail::retried_files files(env.files(), policy);
+    int begun = 0;
+    co_await files.call(new_operation<false>(begun));
+    EXPECT_EQ(begun, 3);
+    begun = 0;
+    std::error_code code;
+    try {
+      co_await files.call(new_operation<true>(begun));
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+    EXPECT_EQ(code, exec_errc::unavailable);
+    EXPECT_EQ(begun, 1);
+  });
+}
+
+TEST(Trace, reports_an_unknown_operation_by_its_name) {
+  const auto log = std::make_shared<journal>();
+  std::vector<std::string> names;
+  run([&]() -> awaitable<void> {
+    auto settings = std::make_shared<detail::trace_settings>();
+    const auto on_event = [&names](const trace_event& event) { names.push_back(event.name()); };
+    settings->listener = std::make_shared<const detail::event_listener>(on_event);
+    const auto counts = std::make_shared<operation_counts>();
+    any_environment env{full_fake(log)};
+    detail::traced_files files(env.files(), counts, std::make_shared<detail::trace_state>(settings, "1"));
+    int begun = 2;
+    co_await files.call(new_operation<true>(begun));
+    EXPECT_EQ(counts->file_operations(), 1U);
+  });
+  EXPECT_EQ(names, (std::vector<std::string>{"execute_tool touch"}));
+}
+
+TEST(FileLayers, files_stay_valid_across_moves) {
+  const auto log = std::make_shared<journal>();
+  run([&]() -> awaitable<void> {
+    auto env = plain_fake(log) | trace(std::make_shared<operation_counts>()) | retry() | read_only();
+    const file_system files = env.files();
+    auto moved = std::move(env);
+    const auto makes = [&] { return files.make_directory("m"); };
+    co_await expect_denied(makes, "make_directory");
+    const auto makes_again = [&] { return moved.files().make_directory("m"); };
+    co_await expect_denied(makes_again, "make_directory");
+    std::error_code code;
+    try {
+      co_await env.files().stat("s");
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+    EXPECT_EQ(code, exec_errc::environment_closed);
+    co_await moved.close();
+    code = {};
+    try {
+      co_await files.stat("s");
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+    EXPECT_EQ(code, exec_errc::environment_closed);
+  });
 }
 
 TEST(Trace, counts_what_reaches_it) {

@@ -17,15 +17,17 @@ namespace cofferdam_test {
 /// File operations of a test's environment. An operation calls the environment's own member if there is such a member,
 /// and runs a command otherwise.
 template <class E>
-class member_files {
+class member_files : public cofferdam::detail::command_files<E> {
  public:
-  explicit member_files(E& environment) : environment_(environment), commands_(environment) {}
+  using by_commands = cofferdam::detail::command_files<E>;
+
+  explicit member_files(E& environment) : by_commands(environment), environment_(environment) {}
 
   cofferdam::awaitable<cofferdam::directory_entry> stat(std::string path) {
     if constexpr (requires { environment_.stat(path); }) {
       return environment_.stat(std::move(path));
     } else {
-      return commands_.stat(std::move(path));
+      return by_commands::stat(std::move(path));
     }
   }
   cofferdam::awaitable<std::vector<cofferdam::directory_entry>> list(std::string path,
@@ -33,35 +35,35 @@ class member_files {
     if constexpr (requires { environment_.list(path, options); }) {
       return environment_.list(std::move(path), options);
     } else {
-      return commands_.list(std::move(path), options);
+      return by_commands::list(std::move(path), options);
     }
   }
   cofferdam::awaitable<void> make_directory(std::string path) {
     if constexpr (requires { environment_.make_directory(path); }) {
       return environment_.make_directory(std::move(path));
     } else {
-      return commands_.make_directory(std::move(path));
+      return by_commands::make_directory(std::move(path));
     }
   }
   cofferdam::awaitable<void> remove(std::string path) {
     if constexpr (requires { environment_.remove(path); }) {
       return environment_.remove(std::move(path));
     } else {
-      return commands_.remove(std::move(path));
+      return by_commands::remove(std::move(path));
     }
   }
   cofferdam::awaitable<void> rename(std::string from, std::string to) {
     if constexpr (requires { environment_.rename(from, to); }) {
       return environment_.rename(std::move(from), std::move(to));
     } else {
-      return commands_.rename(std::move(from), std::move(to));
+      return by_commands::rename(std::move(from), std::move(to));
     }
   }
   cofferdam::awaitable<cofferdam::transfer_result> put_files(cofferdam::file_source& source) {
     if constexpr (requires { environment_.put_files(source); }) {
       return environment_.put_files(source);
     } else {
-      return commands_.put_files(source);
+      return by_commands::put_files(source);
     }
   }
   cofferdam::awaitable<std::unique_ptr<cofferdam::file_source>> get_files(
@@ -69,13 +71,12 @@ class member_files {
     if constexpr (requires { environment_.get_files(requests); }) {
       return environment_.get_files(std::move(requests));
     } else {
-      return commands_.get_files(std::move(requests));
+      return by_commands::get_files(std::move(requests));
     }
   }
 
  private:
   E& environment_;
-  cofferdam::detail::command_files<E> commands_;
 };
 
 /// A `file_system` that refers to an environment. The environment must not move or end before the `file_system`.

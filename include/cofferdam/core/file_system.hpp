@@ -14,6 +14,7 @@
 #include <concepts>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -158,47 +159,117 @@ concept file_environment = code_exec_environment<E> && requires(E& e) {
   { e.files() } -> std::same_as<file_system>;
 };
 
+namespace detail {
+
+/// An empty base class of a `file_system_adaptor` whose operations are not virtual.
+class no_interface {};
+
+}  // namespace detail
+
+/// An operation on files that has not begun. `file_system_adaptor` makes these objects and passes them to `call`.
+///
+/// `operation(files)` begins the operation on `files`, which is a `file_system` or an object with the same members, and
+/// returns an awaitable. An operation that only reads can begin more than once.
+/// \tparam Changes  true if the operation can change files.
+/// \tparam Begin    a callable: `begin(files, operation)` begins the operation.
+template <bool Changes, class Begin>
+class file_operation {
+ public:
+  /// True if the operation can change files; false if it only reads.
+  static constexpr bool changes = Changes;
+
+  /// \param name         the name of the member of `file_system`, as a literal.
+  /// \param begin        begins the operation.
+  /// \param path         the path; empty if the operation has none.
+  /// \param destination  the second path; empty if the operation has none.
+  file_operation(std::string_view name, Begin begin, std::string path, std::string destination)
+      : name_(name), begin_(std::move(begin)), path_(std::move(path)), destination_(std::move(destination)) {}
+
+  /// Returns the name of the member of `file_system`, such as "make_directory".
+  std::string_view name() const noexcept { return name_; }
+  /// Returns the path. Empty for `put_files` and `get_files`, whose files have paths of their own.
+  const std::string& path() const noexcept { return path_; }
+  /// Returns the path to which `rename` moves a file. Empty for all other operations.
+  const std::string& destination() const noexcept { return destination_; }
+
+  /// Begins the operation.
+  template <class Files>
+  auto operator()(Files& files) const {
+    return begin_(files, *this);
+  }
+
+ private:
+  std::string_view name_;
+  Begin begin_;
+  std::string path_;
+  std::string destination_;
+};
+
 /// A base class that implements all operations of a `file_system` in terms of one member function of `Derived`:
 ///
 ///     template <class Operation>
 ///     auto call(Operation operation);
 ///
-/// `call` receives a callable. `operation(files)` starts the operation on `files`, which is a `file_system` or an
-/// object with the same members, and returns an awaitable. `call` returns an awaitable of the same type. `Derived` may
-/// override single operations.
-/// \tparam Base  the interface: `file_system::implementation` or a class derived from it.
+/// `call` receives each operation as a `file_operation`. `operation(files)` begins it on `files`, which is a
+/// `file_system` or an object with the same members, and returns an awaitable. `call` returns an awaitable of the same
+/// type. `Operation::changes` is true if the operation can change files, so a layer that refuses changes also refuses
+/// operations that later versions of the library add. `Derived` may override single operations.
+/// \tparam Base  the interface: `file_system::implementation` or a class derived from it. With an empty class, the
+///               operations are not virtual.
 template <class Derived, class Base = file_system::implementation>
 class file_system_adaptor : public Base {
  public:
-  awaitable<directory_entry> stat(std::string path) override {
-    return derived().call([path = std::move(path)](auto& files) { return files.stat(path); });
+  // These functions override those of the interface. They are not marked, because `Base` may be an empty class.
+  awaitable<directory_entry> stat(std::string path) {
+    const auto begin = [](auto& files, const auto& of) { return files.stat(of.path()); };
+    return derived().call(reading("stat", begin, std::move(path)));
   }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
-    return derived().call([path = std::move(path), options](auto& files) { return files.list(path, options); });
+  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
+    const auto begin = [options](auto& files, const auto& of) { return files.list(of.path(), options); };
+    return derived().call(reading("list", begin, std::move(path)));
   }
-  awaitable<void> make_directory(std::string path) override {
-    return derived().call([path = std::move(path)](auto& files) { return files.make_directory(path); });
+  awaitable<void> make_directory(std::string path) {
+    const auto begin = [](auto& files, const auto& of) { return files.make_directory(of.path()); };
+    return derived().call(changing("make_directory", begin, std::move(path)));
   }
-  awaitable<void> remove(std::string path) override {
-    return derived().call([path = std::move(path)](auto& files) { return files.remove(path); });
+  awaitable<void> remove(std::string path) {
+    const auto begin = [](auto& files, const auto& of) { return files.remove(of.path()); };
+    return derived().call(changing("remove", begin, std::move(path)));
   }
-  awaitable<void> rename(std::string from, std::string to) override {
-    return derived().call([from = std::move(from), to = std::move(to)](auto& files) { return files.rename(from, to); });
+  awaitable<void> rename(std::string from, std::string to) {
+    const auto begin = [](auto& files, const auto& of) { return files.rename(of.path(), of.destination()); };
+    return derived().call(changing("rename", begin, std::move(from), std::move(to)));
   }
-  awaitable<transfer_result> put_files(file_source& source) override {
-    return derived().call([&source](auto& files) { return files.put_files(source); });
+  awaitable<transfer_result> put_files(file_source& source) {
+    const auto begin = [&source](auto& files, const auto&) { return files.put_files(source); };
+    return derived().call(changing("put_files", begin));
   }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    return derived().call([requests = std::move(requests)](auto& files) { return files.get_files(requests); });
+  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
+    auto begin = [requests = std::move(requests)](auto& files, const auto&) { return files.get_files(requests); };
+    return derived().call(reading("get_files", std::move(begin)));
   }
-  awaitable<directory_watch> watch(std::string path, watch_options options) override {
-    return derived().call(
-        [path = std::move(path), options](auto& files) { return detail::watch_if_possible(files, path, options); });
+  awaitable<directory_watch> watch(std::string path, watch_options options) {
+    const auto begin = [options](auto& files, const auto& of) {
+      return detail::watch_if_possible(files, of.path(), options);
+    };
+    return derived().call(reading("watch", begin, std::move(path)));
   }
 
  protected:
   /// Returns this object as the derived class.
   Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
+  /// Makes an operation that only reads. The parameters are those of `file_operation`.
+  template <class Begin>
+  static file_operation<false, Begin> reading(std::string_view name, Begin begin, std::string path = {}) {
+    return {name, std::move(begin), std::move(path), std::string()};
+  }
+  /// Makes an operation that can change files. The parameters are those of `file_operation`.
+  template <class Begin>
+  static file_operation<true, Begin> changing(std::string_view name, Begin begin, std::string path = {},
+                                              std::string destination = {}) {
+    return {name, std::move(begin), std::move(path), std::move(destination)};
+  }
 };
 
 namespace detail {

@@ -98,7 +98,8 @@ class lazy_environment {
   file_system files()
     requires file_environment<detail::opened_by<Provider>>
   {
-    return file_system(std::make_shared<detail::lazy_files<Provider>>(get()));
+    const std::shared_ptr<detail::lazy_state<Provider>>& state = get();
+    return state->kept().get([&state] { return std::make_shared<detail::lazy_files<Provider>>(state); });
   }
 
   awaitable<void> pause()
@@ -211,8 +212,8 @@ class lazy_environment {
 /// \par Cancellation  an operation that waits throws `error{exec_errc::cancelled}`. The opening continues for the
 ///                    others and for later ones; only `close()` ends it.
 /// \par Threads       any, if the environment allows it.
-/// \par Cost          nothing once the environment is open, except 1 comparison; 1 allocation for each call of
-///                    `files()`, and 1 coroutine frame for each operation of it.
+/// \par Cost          nothing once the environment is open, except 1 comparison, and 1 coroutine frame for
+///                    each operation of `files()`.
 class lazy : public pipeable {
  public:
   /// Makes an environment that opens another one of the provider at its first use. `provider | lazy()` calls this.

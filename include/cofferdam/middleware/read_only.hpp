@@ -10,20 +10,27 @@
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
 namespace detail {
 
+/// \param doing  the name of the operation.
+/// \param path   empty if the operation has none.
 inline error read_only_error(std::string_view doing, std::string_view path) {
-  return error(exec_errc::permission_denied,
-               std::string(doing) + " " + shown_path(path) + ": the files of this environment are read-only");
+  std::string text(doing);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  if (!path.empty()) text += " " + shown_path(path);
+  return error(exec_errc::permission_denied, text + ": the files of this environment are read-only");
 }
 
 /// File operations that refuse every change.
@@ -32,14 +39,13 @@ class read_only_files final : public file_system_adaptor<read_only_files> {
   explicit read_only_files(file_system files) : files_(std::move(files)) {}
 
   template <class Operation>
-  auto call(Operation operation) {
-    return operation(std::as_const(files_));
+  std::invoke_result_t<Operation&, const file_system&> call(Operation operation) {
+    if constexpr (Operation::changes) {
+      throw read_only_error(operation.name(), operation.path());
+    } else {
+      return operation(std::as_const(files_));
+    }
   }
-
-  awaitable<void> make_directory(std::string path) override { throw read_only_error("make directory", path); }
-  awaitable<void> remove(std::string path) override { throw read_only_error("remove", path); }
-  awaitable<void> rename(std::string from, std::string) override { throw read_only_error("rename", from); }
-  awaitable<transfer_result> put_files(file_source&) override { throw read_only_error("put files into", "."); }
 
  private:
   file_system files_;
@@ -69,8 +75,11 @@ class read_only_layer : public layer<read_only_layer<Inner>, Inner> {
   file_system files()
     requires file_environment<Inner>
   {
-    return file_system(std::make_shared<detail::read_only_files>(this->inner().files()));
+    return kept_.get([this] { return std::make_shared<detail::read_only_files>(this->inner().files()); });
   }
+
+ private:
+  detail::kept_files kept_;
 };
 
 /// Refuses every change of files through the operations of the environment object: `provider | read_only()`.

@@ -7,15 +7,13 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
-#include <cofferdam/core/directory_entry.hpp>
-#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_operations.hpp>
-#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/layer.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/middleware/detail/retry_policy.hpp>
 
 #include <chrono>
@@ -25,7 +23,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI {
 
@@ -43,29 +40,16 @@ class basic_retried_files final : public file_system_adaptor<basic_retried_files
       : files_(std::move(files)), policy_(std::move(policy)) {}
 
   template <class Operation>
-  auto call(Operation operation) {
-    return operation(std::as_const(files_));
-  }
-
-  awaitable<directory_entry> stat(std::string path) override {
-    return again([files = files_, path = std::move(path)] { return files.stat(path); });
-  }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
-    return again([files = files_, path = std::move(path), options] { return files.list(path, options); });
-  }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    return again([files = files_, requests = std::move(requests)] { return files.get_files(requests); });
-  }
-  awaitable<directory_watch> watch(std::string path, watch_options options) override {
-    return again([files = files_, path = std::move(path), options] { return files.watch(path, options); });
+  std::invoke_result_t<Operation&, const file_system&> call(Operation operation) {
+    if constexpr (Operation::changes) {
+      return operation(std::as_const(files_));
+    } else {
+      auto attempt = [files = files_, operation = std::move(operation)] { return operation(files); };
+      return repeated(policy_, retried_work::operation, std::move(attempt));
+    }
   }
 
  private:
-  template <class Attempt>
-  std::invoke_result_t<Attempt&> again(Attempt attempt) const {
-    return repeated(policy_, retried_work::operation, std::move(attempt));
-  }
-
   file_system files_;
   std::shared_ptr<const retry_policy> policy_;
 };
@@ -110,7 +94,7 @@ class retry_layer : public layer<retry_layer<Inner>, Inner> {
     requires file_environment<Inner>
   {
     policy();
-    return file_system(std::make_shared<detail::retried_files>(this->inner().files(), policy_));
+    return kept_.get([this] { return std::make_shared<detail::retried_files>(this->inner().files(), policy_); });
   }
 
  private:
@@ -127,6 +111,7 @@ class retry_layer : public layer<retry_layer<Inner>, Inner> {
   }
 
   std::shared_ptr<const detail::retry_policy> policy_;
+  detail::kept_files kept_;
 };
 
 /// Repeats what failed for a passing reason and is safe to repeat: `provider | retry()`.

@@ -19,6 +19,7 @@
 #include <cofferdam/core/trace_file.hpp>
 #include <cofferdam/detail/core/callable_argument.hpp>
 #include <cofferdam/detail/core/event_listener.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/middleware/detail/trace_state.hpp>
 #include <cofferdam/middleware/detail/traced_objects.hpp>
@@ -83,56 +84,24 @@ class basic_traced_files final : public file_system_adaptor<basic_traced_files<U
       : files_(std::move(files)), counts_(std::move(counts)), state_(std::move(state)) {}
 
   template <class Operation>
-  auto call(Operation operation) {
+  std::invoke_result_t<Operation&, const file_system&> call(Operation operation) {
     if (counts_) counts_->add_file_operation();
-    return operation(std::as_const(files_));
-  }
-
-  awaitable<directory_entry> stat(std::string path) override {
-    return report("stat", path, [path](const file_system& files) { return files.stat(path); });
-  }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) override {
-    return report("list", path, [path, options](const file_system& files) { return files.list(path, options); });
-  }
-  awaitable<void> make_directory(std::string path) override {
-    return report("make_directory", path, [path](const file_system& files) { return files.make_directory(path); });
-  }
-  awaitable<void> remove(std::string path) override {
-    return report("remove", path, [path](const file_system& files) { return files.remove(path); });
-  }
-  awaitable<void> rename(std::string from, std::string to) override {
-    const auto renames = [from, to](const file_system& files) { return files.rename(from, to); };
-    if (!state_) return call(renames);
-    trace_event event = state_->begin_file("rename", from);
-    event.set("cofferdam.file.destination", state_->shown_path(to));
-    return report(std::move(event), renames);
-  }
-  awaitable<transfer_result> put_files(file_source& source) override {
-    return report("put_files", "", [&source](const file_system& files) { return files.put_files(source); });
-  }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    if (counts_) counts_->add_file_operation();
-    if (!state_) return files_.get_files(std::move(requests));
-    return begin_source(state_, state_->begin_tool("get_files"), files_, std::move(requests));
-  }
-  awaitable<directory_watch> watch(std::string path, watch_options options) override {
-    return report("watch", path, [path, options](const file_system& files) { return files.watch(path, options); });
+    if (!state_) return operation(std::as_const(files_));
+    const std::string& path = operation.path();
+    trace_event event =
+        path.empty() ? state_->begin_tool(operation.name()) : state_->begin_file(operation.name(), path);
+    if (const std::string& to = operation.destination(); !to.empty())
+      event.set("cofferdam.file.destination", state_->shown_path(to));
+    auto starts = [files = files_, operation = std::move(operation)] { return operation(files); };
+    using result = typename awaited<std::invoke_result_t<Operation&, const file_system&>>::type;
+    if constexpr (std::is_same_v<result, std::unique_ptr<file_source>>) {
+      return begin_source(state_, std::move(event), std::move(starts));
+    } else {
+      return traced(state_, std::move(event), std::move(starts));
+    }
   }
 
  private:
-  template <class Operation>
-  std::invoke_result_t<Operation&, const file_system&> report(std::string_view name, std::string_view path,
-                                                              Operation operation) {
-    if (!state_) return call(std::move(operation));
-    return report(path.empty() ? state_->begin_tool(name) : state_->begin_file(name, path), std::move(operation));
-  }
-  template <class Operation>
-  std::invoke_result_t<Operation&, const file_system&> report(trace_event event, Operation operation) {
-    if (counts_) counts_->add_file_operation();
-    const auto starts = [files = files_, operation = std::move(operation)]() mutable { return operation(files); };
-    return traced(state_, std::move(event), starts);
-  }
-
   file_system files_;
   std::shared_ptr<operation_counts> counts_;
   std::shared_ptr<const trace_state> state_;
@@ -201,7 +170,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
     requires file_environment<Inner>
   {
     check();
-    return file_system(std::make_shared<detail::traced_files>(this->inner().files(), counts_, state_));
+    return kept_.get([this] { return std::make_shared<detail::traced_files>(this->inner().files(), counts_, state_); });
   }
 
   awaitable<void> pause()
@@ -263,6 +232,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 
   std::shared_ptr<operation_counts> counts_;
   std::shared_ptr<detail::trace_state> state_;
+  detail::kept_files kept_;
 };
 
 /// Reports or counts the operations of all environments that a provider opens:
@@ -309,7 +279,7 @@ class trace_layer : public layer<trace_layer<Inner>, Inner> {
 /// \par Threads  the function is called on the executor of the operation. If environments are used on several threads,
 ///               it must allow concurrent calls.
 /// \par Cost     counting: 1 atomic addition for each operation. Reporting: 1 coroutine frame and about 10 allocations
-///               for each operation. In both cases 1 allocation for each call of `files()`.
+///               for each operation.
 class trace : public pipeable {
  public:
   /// Makes a recipe that counts.

@@ -69,16 +69,16 @@ template <class Derived>
 class session_files_adaptor : public file_system_adaptor<Derived, cofferdam::session_files> {
  public:
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) override {
-    return this->derived().call(
-        [path = std::move(path), max_bytes](auto& files) { return files.read_file(path, max_bytes); });
+    const auto begin = [max_bytes](auto& files, const auto& of) { return files.read_file(of.path(), max_bytes); };
+    return this->derived().call(this->reading("read_file", begin, std::move(path)));
   }
   awaitable<void> write_file(std::string path, bytes_view content) override {
-    return this->derived().call(
-        [path = std::move(path), content](auto& files) { return files.write_file(path, content); });
+    const auto begin = [content](auto& files, const auto& of) { return files.write_file(of.path(), content); };
+    return this->derived().call(this->changing("write_file", begin, std::move(path)));
   }
   awaitable<std::string> directory_path(std::string working_directory) override {
-    return this->derived().call(
-        [path = std::move(working_directory)](auto& files) { return files.directory_path(path); });
+    const auto begin = [](auto& files, const auto& of) { return files.directory_path(of.path()); };
+    return this->derived().call(this->reading("directory_path", begin, std::move(working_directory)));
   }
 };
 

@@ -14,6 +14,7 @@
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -80,6 +81,7 @@ class host_state {
 
   /// Returns the strand. All non-const members are called on it, unless documented otherwise.
   const home_strand& home() const noexcept { return home_; }
+  kept_files& kept() noexcept { return kept_; }
   const Place& place() const noexcept { return place_; }
   Place& place() noexcept { return place_; }
   const host_folders& folders() const noexcept { return *folders_; }
@@ -228,6 +230,7 @@ class host_state {
   }
 
   home_strand home_;
+  kept_files kept_;
   asio::any_io_executor executor_;
   Place place_;
   std::shared_ptr<host_folders> folders_;

@@ -10,6 +10,7 @@
 #include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/session_files.hpp>
@@ -37,6 +38,8 @@ class warden_place : public std::enable_shared_from_this<Place> {
 
   /// Returns true if the connection to the session is lost. Any thread may call this function.
   bool is_lost() const noexcept { return session_.is_lost(); }
+
+  kept_files& kept() noexcept { return kept_; }
 
   /// Returns the session that runs the commands.
   /// \throws error{exec_errc::environment_closed}.
@@ -116,6 +119,7 @@ class warden_place : public std::enable_shared_from_this<Place> {
 
   command_session session_;
   std::shared_ptr<session_files> files_;
+  kept_files kept_;
   std::vector<std::string> variables_;  // of every command
   std::uint16_t proxy_port_ = 0;        // 0 if commands use no proxy
   std::string shell_;                   // for commands that are shell lines

@@ -410,23 +410,12 @@ class command_files {
 /// A base class that gives `Derived` the operations of a `file_system`. They use the members `run_command`,
 /// `write_file` and `root()` of `Derived`; `root()` returns the absolute path of the workspace inside the environment.
 template <class Derived>
-class operations_by_command {
+class operations_by_command : public file_system_adaptor<Derived, no_interface> {
  public:
-  awaitable<directory_entry> stat(std::string path) { return by_command().stat(std::move(path)); }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
-    return by_command().list(std::move(path), options);
-  }
-  awaitable<void> make_directory(std::string path) { return by_command().make_directory(std::move(path)); }
-  awaitable<void> remove(std::string path) { return by_command().remove(std::move(path)); }
-  awaitable<void> rename(std::string from, std::string to) {
-    return by_command().rename(std::move(from), std::move(to));
-  }
-  awaitable<transfer_result> put_files(file_source& source) { return by_command().put_files(source); }
-
- private:
-  command_files<Derived> by_command() {
-    Derived& self = static_cast<Derived&>(*this);
-    return command_files<Derived>(self, self.root());
+  template <class Operation>
+  auto call(Operation operation) {
+    command_files<Derived> files(this->derived(), this->derived().root());
+    return operation(files);
   }
 };
 

@@ -24,6 +24,7 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `static run(self, c)`, `start(self, c)` and `close(self)`: coroutines that run on that strand;
 /// * `static with_files(self, operation)`: calls `operation(files)` with an object that has `read_file`, `write_file`
 ///   and the operations of a `file_system`;
+/// * `kept()`: returns the `kept_files` of the state. Any thread may call it;
 /// * `is_lost()`: returns true if all further commands would fail because the sandbox is gone. Any thread may call it;
 /// * `abandon()`: ends all processes and releases everything, without waiting;
 /// * `nothing_open`: the error message of operations if there is no environment.

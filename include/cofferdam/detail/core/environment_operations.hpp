@@ -86,7 +86,8 @@ awaitable<void> environment_handle<State>::write_file(std::string path, bytes_vi
 
 template <class State>
 file_system environment_handle<State>::files() const {
-  return file_system(std::make_shared<homed_files<State>>(get()));
+  const std::shared_ptr<State>& state = get();
+  return state->kept().get([&state] { return std::make_shared<homed_files<State>>(state); });
 }
 
 template <class State>

@@ -3,19 +3,18 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/detail/core/homed_source.hpp>
-#include <cofferdam/detail/core/listed_watch.hpp>
 #include <cofferdam/version.hpp>
 
 #include <memory>
-#include <string>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -30,27 +29,21 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
   template <class Operation>
   auto call(Operation operation) {
     const std::shared_ptr<State> state = get();
-    return state->home().run([state, operation = std::move(operation)] { return State::with_files(state, operation); });
+    auto work = [state, operation = std::move(operation)] { return State::with_files(state, operation); };
+    using result = typename awaited<std::invoke_result_t<decltype(work)&>>::type;
+    if constexpr (std::is_same_v<result, std::unique_ptr<file_source>>) {
+      return get_on(state->home(), std::move(work));
+    } else if constexpr (std::is_same_v<result, directory_watch>) {
+      return watch_on(state->home(), std::move(work));
+    } else {
+      return state->home().run(std::move(work));
+    }
   }
 
   awaitable<transfer_result> put_files(file_source& source) override {
     const std::shared_ptr<State> state = get();
     return put_on(state->home(), source, [state](file_source& lent) {
       return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
-    });
-  }
-
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) override {
-    const std::shared_ptr<State> state = get();
-    return get_on(state->home(), [state, requests = std::move(requests)] {
-      return State::with_files(state, [requests](auto& files) { return files.get_files(requests); });
-    });
-  }
-
-  awaitable<directory_watch> watch(std::string path, watch_options options) override {
-    const std::shared_ptr<State> state = get();
-    return watch_on(state->home(), [state, path = std::move(path), options] {
-      return State::with_files(state, [path, options](auto& files) { return watch_if_possible(files, path, options); });
     });
   }
 

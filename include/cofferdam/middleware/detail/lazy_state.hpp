@@ -7,6 +7,7 @@
 #include <cofferdam/detail/core/command_files.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/joined_tasks.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/lazy_object.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -40,6 +41,7 @@ class lazy_state {
   lazy_state& operator=(const lazy_state&) = delete;
 
   const home_strand& home() const noexcept { return home_; }
+  kept_files& kept() noexcept { return kept_files_; }
 
   /// Returns the environment, or null if it is not open.
   inner* opened() const noexcept { return opened_.load(std::memory_order_acquire); }
@@ -109,6 +111,7 @@ class lazy_state {
   const std::shared_ptr<lazy_object<inner>> object_;
   std::shared_ptr<inner> kept_;
   std::atomic<inner*> opened_ = nullptr;
+  kept_files kept_files_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

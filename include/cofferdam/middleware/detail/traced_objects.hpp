@@ -6,7 +6,6 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/file_source.hpp>
-#include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/middleware/detail/trace_state.hpp>
 #include <cofferdam/middleware/detail/wrapped_process.hpp>
@@ -17,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -125,12 +123,13 @@ class basic_traced_source final : public file_source {
 };
 
 /// Begins a transfer of files out of an environment.
-template <class = void>
+/// \param make  a callable without parameters that starts the transfer and returns its awaitable.
+template <class Make>
 awaitable<std::unique_ptr<file_source>> begin_source(std::shared_ptr<const trace_state> state, trace_event event,
-                                                     file_system files, std::vector<file_request> requests) {
+                                                     Make make) {
   pending_event pending(std::move(state), std::move(event));
   try {
-    std::unique_ptr<file_source> source = co_await files.get_files(std::move(requests));
+    std::unique_ptr<file_source> source = co_await make();
     if (source) source = std::make_unique<traced_source>(std::move(source), std::move(pending));
     pending.end();  // if there is no source
     co_return source;

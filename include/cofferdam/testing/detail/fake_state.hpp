@@ -6,6 +6,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
@@ -15,6 +16,7 @@
 #include <cofferdam/detail/core/environment_operations.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/output_collector.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/testing/fake_files.hpp>
@@ -117,6 +119,7 @@ class fake_state {
   }
 
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
+  cofferdam::detail::kept_files& kept() noexcept { return kept_; }
   fake_script& script() const noexcept { return *script_; }
   fake_files& files() const noexcept { return *files_; }
   bool is_closed() const noexcept { return closed_; }
@@ -140,6 +143,7 @@ class fake_state {
 
  private:
   cofferdam::detail::home_strand home_;
+  cofferdam::detail::kept_files kept_;
   std::shared_ptr<fake_script> script_;
   std::shared_ptr<fake_files> files_;
   std::vector<fake_process*> running_;
@@ -353,7 +357,7 @@ class fake_file_source final : public file_source {
 
 /// The file operations of an open fake environment. Each locks the script's mutex, because tests may read the files on
 /// another thread.
-class fake_file_operations {
+class fake_file_operations : public file_system_adaptor<fake_file_operations, cofferdam::detail::no_interface> {
  public:
   explicit fake_file_operations(std::shared_ptr<fake_state> state) : state_(std::move(state)) {}
 
@@ -364,24 +368,13 @@ class fake_file_operations {
     locked([&](fake_files& files) { files.write(path, bytes(content.begin(), content.end())); });
     co_return;
   }
-  awaitable<directory_entry> stat(std::string path) {
-    co_return locked([&](fake_files& files) { return files.stat(path); });
+  /// Runs an operation on the files, whose functions return results and no awaitables.
+  template <class Operation>
+  awaitable<std::invoke_result_t<Operation&, fake_files&>> call(Operation operation) {
+    co_return locked(operation);
   }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
-    co_return locked([&](fake_files& files) { return files.list(path, options); });
-  }
-  awaitable<void> make_directory(std::string path) {
-    locked([&](fake_files& files) { files.make_directory(path); });
-    co_return;
-  }
-  awaitable<void> remove(std::string path) {
-    locked([&](fake_files& files) { files.remove(path); });
-    co_return;
-  }
-  awaitable<void> rename(std::string from, std::string to) {
-    locked([&](fake_files& files) { files.rename(from, to); });
-    co_return;
-  }
+  /// Returns an empty watch: these files are watched by listings.
+  awaitable<directory_watch> watch(std::string, watch_options) { co_return directory_watch(); }
   awaitable<transfer_result> put_files(file_source& source) {
     return cofferdam::detail::put_each(source,
                                        [this, &source](const file_header& header) { return put_file(source, header); });

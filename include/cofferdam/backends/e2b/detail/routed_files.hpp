@@ -7,7 +7,6 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/directory_entry.hpp>
-#include <cofferdam/core/directory_watch.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/file_system.hpp>
@@ -31,7 +30,7 @@ namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 /// The file operations of a sandbox with a warden. The warden does everything but the transfer of large files, for
 /// which the file calls of the daemon are faster: they carry bytes as they are, and the stream of a process carries
 /// them as base64. A value type; each coroutine that uses it keeps a copy.
-class routed_files {
+class routed_files : public file_system_adaptor<routed_files, cofferdam::detail::no_interface> {
  public:
   /// The size in bytes from which the daemon's file calls transfer a file.
   static constexpr std::size_t large = std::size_t{256} * 1024;
@@ -40,29 +39,13 @@ class routed_files {
   /// \param far   the files by the daemon's calls.
   routed_files(std::shared_ptr<session_files> near, sandbox_files far) : near_(std::move(near)), far_(std::move(far)) {}
 
-  awaitable<directory_entry> stat(std::string path) {
-    return near_ ? near_->stat(std::move(path)) : far_.stat(std::move(path));
-  }
-  awaitable<std::vector<directory_entry>> list(std::string path, list_options options) {
-    return near_ ? near_->list(std::move(path), options) : far_.list(std::move(path), options);
-  }
-  awaitable<void> make_directory(std::string path) {
-    return near_ ? near_->make_directory(std::move(path)) : far_.make_directory(std::move(path));
-  }
-  awaitable<void> remove(std::string path) {
-    return near_ ? near_->remove(std::move(path)) : far_.remove(std::move(path));
-  }
-  awaitable<void> rename(std::string from, std::string to) {
-    return near_ ? near_->rename(std::move(from), std::move(to)) : far_.rename(std::move(from), std::move(to));
-  }
-  awaitable<std::string> directory_path(std::string path) {
-    return near_ ? near_->directory_path(std::move(path)) : far_.directory_path(std::move(path));
+  template <class Operation>
+  auto call(Operation operation) {
+    return near_ ? operation(*near_) : operation(far_);
   }
 
-  awaitable<directory_watch> watch(std::string path, watch_options options) {
-    directory_watch begun;
-    if (near_) begun = co_await near_->watch(std::move(path), options);
-    co_return begun;
+  awaitable<std::string> directory_path(std::string path) {
+    return near_ ? near_->directory_path(std::move(path)) : far_.directory_path(std::move(path));
   }
 
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {

@@ -27,6 +27,7 @@
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
@@ -111,6 +112,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
+  cofferdam::detail::kept_files& kept() noexcept { return kept_; }
 
   void require_open() const {
     if (closing_ || !session_)
@@ -563,6 +565,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static constexpr std::size_t max_said = std::size_t{256} * 1024;
 
   cofferdam::detail::home_strand home_;
+  cofferdam::detail::kept_files kept_;
   asio::any_io_executor executor_;
   std::shared_ptr<api> service_;
   std::shared_ptr<const sandbox_settings> settings_;

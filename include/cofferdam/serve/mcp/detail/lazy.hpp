@@ -50,7 +50,8 @@ class lazy_files final : public file_system_adaptor<lazy_files> {
 /// An environment that is opened at its first use.
 class lazy_environment {
  public:
-  explicit lazy_environment(std::shared_ptr<lazy<any_environment>> inside) : inside_(std::move(inside)) {}
+  explicit lazy_environment(std::shared_ptr<lazy<any_environment>> inside)
+      : inside_(std::move(inside)), files_(std::make_shared<lazy_files>(inside_)) {}
 
   bool can_start() const noexcept { return !inside_->now() || inside_->now()->can_start(); }
   awaitable<command_result> run_command(command c) {
@@ -64,7 +65,7 @@ class lazy_environment {
     constexpr awaitable<void> (any_environment::*write)(std::string, bytes_view) = &any_environment::write_file;
     return pass(inside_, write, std::move(path), content);
   }
-  file_system files() { return file_system(std::make_shared<lazy_files>(inside_)); }
+  file_system files() { return files_; }
   awaitable<void> close() { return nothing(); }
 
  private:
@@ -83,6 +84,7 @@ class lazy_environment {
   }
 
   std::shared_ptr<lazy<any_environment>> inside_;
+  file_system files_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::mcp::detail
