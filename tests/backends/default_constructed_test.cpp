@@ -36,6 +36,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,34 +56,44 @@ static_assert(!std::default_initializable<plain_fake>, "the near miss: a layer h
 static_assert(!std::default_initializable<timeout_layer<plain_fake>>);
 static_assert(!std::default_initializable<allow_commands_layer<timeout_layer<plain_fake>>>);
 
+constexpr std::array operations{"run_command",    "start",  "read_file", "write_file", "stat", "list",
+                                "make_directory", "remove", "rename",    "get_files",  "close"};
+
+/// Calls the operation with that name. One coroutine for all operations compiles faster than one each.
+template <class E>
+awaitable<void> call(E& closed, std::string_view operation) {
+  if (operation == "run_command") co_await closed.run_command(shell("true"));
+  if (operation == "start") co_await closed.start(shell("true"));
+  if (operation == "read_file") co_await closed.read_file("a", 1);
+  if (operation == "write_file") co_await closed.write_file("a", bytes_view());
+  if (operation == "stat") co_await closed.files().stat("a");
+  if (operation == "list") co_await closed.files().list(".");
+  if (operation == "make_directory") co_await closed.files().make_directory("a");
+  if (operation == "remove") co_await closed.files().remove("a");
+  if (operation == "rename") co_await closed.files().rename("a", "b");
+  if (operation == "get_files") co_await closed.files().get_files(std::vector<file_request>());
+  if (operation == "close") co_await closed.close();
+}
+
+void expect_refusal(awaitable<void> called, const std::string& what) {
+  bool thrown = false;
+  try {
+    run(std::move(called));
+  } catch (const error& failure) {
+    thrown = true;
+    EXPECT_EQ(failure.code(), exec_errc::environment_closed) << what;
+    EXPECT_NE(std::string(failure.what()).find("default-constructed"), std::string::npos) << failure.what();
+  }
+  EXPECT_TRUE(thrown) << what;
+}
+
 /// Expects that every operation of a default-constructed environment throws `environment_closed` with a sentence.
 template <class E>
 void expect_closed(const std::string& name) {
-  const auto refuses = [&](const char* operation, auto call) {
-    run([&]() -> awaitable<void> {
-      E closed;
-      bool thrown = false;
-      try {
-        co_await call(closed);
-      } catch (const error& failure) {
-        thrown = true;
-        EXPECT_EQ(failure.code(), exec_errc::environment_closed) << name << ": " << operation;
-        EXPECT_NE(std::string(failure.what()).find("default-constructed"), std::string::npos) << failure.what();
-      }
-      EXPECT_TRUE(thrown) << name << ": " << operation;
-    });
-  };
-  refuses("run_command", [](E& e) { return e.run_command(shell("true")); });
-  refuses("start", [](E& e) { return e.start(shell("true")); });
-  refuses("read_file", [](E& e) { return e.read_file("a", 1); });
-  refuses("write_file", [](E& e) { return e.write_file("a", bytes_view()); });
-  refuses("stat", [](E& e) { return e.files().stat("a"); });
-  refuses("list", [](E& e) { return e.files().list("."); });
-  refuses("make_directory", [](E& e) { return e.files().make_directory("a"); });
-  refuses("remove", [](E& e) { return e.files().remove("a"); });
-  refuses("rename", [](E& e) { return e.files().rename("a", "b"); });
-  refuses("get_files", [](E& e) { return e.files().get_files(std::vector<file_request>()); });
-  refuses("close", [](E& e) { return e.close(); });
+  for (const char* operation : operations) {
+    E closed;
+    expect_refusal(call(closed, operation), name + ": " + operation);
+  }
   E first;
   E second = std::move(first);
   first = std::move(second);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/callable_ref.hpp>
 
 #include <exception>
-#include <functional>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
@@ -23,7 +23,7 @@ inline std::exception_ptr earlier_failure(std::exception_ptr of_body, std::excep
 
 /// Implements with_cleanup() and with_cleanup_after_failure().
 template <class = void>
-awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::function<awaitable<void>()> cleanup,
+awaitable<void> run_with_cleanup(callable_ref<awaitable<void>()> body, callable_ref<awaitable<void>()> cleanup,
                                  cleanup_when when, failure_choice choose);
 
 /// Runs `body()`, then the awaitable that `cleanup()` returns, and then rethrows the exception of the body, if there
@@ -40,13 +40,13 @@ awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::fun
 /// \param choose   selects the failure to report if both fail; the default selects the failure of the body.
 template <class Body, class Cleanup>
 awaitable<void> with_cleanup(Body& body, Cleanup& cleanup, failure_choice choose = earlier_failure) {
-  return run_with_cleanup(std::ref(body), std::ref(cleanup), cleanup_when::always, choose);
+  return run_with_cleanup(body, cleanup, cleanup_when::always, choose);
 }
 
 /// Runs `body()`, and runs the cleanup only if the body throws. Otherwise it works as with_cleanup().
 template <class Body, class Cleanup>
 awaitable<void> with_cleanup_after_failure(Body& body, Cleanup& cleanup) {
-  return run_with_cleanup(std::ref(body), std::ref(cleanup), cleanup_when::after_failure, earlier_failure);
+  return run_with_cleanup(body, cleanup, cleanup_when::after_failure, earlier_failure);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -7,6 +7,7 @@
 #include <cofferdam/code/code_runner.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/callable_ref.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -29,8 +30,7 @@
 namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
 
 /// Runs a coroutine on `loop` until it ends. Fails the test if the coroutine throws or takes longer than `patience`.
-template <class Body>
-void run_check_on(asio::io_context& loop, Body body) {
+inline void run_check_on(asio::io_context& loop, std::function<awaitable<void>()> body) {
   std::exception_ptr failure;
   const auto done = std::make_shared<bool>(false);
   auto ended = [&failure, done](std::exception_ptr thrown) {
@@ -73,19 +73,28 @@ class runner_conformance : public ::testing::Test {
   /// Runs `body` with the shared runner of the suite.
   template <class Body>
   static void with(Body body) {
-    run_check_on(shared().loop, [&body]() -> awaitable<void> {
-      if (!shared().one) co_await open_shared();
-      co_await body(*shared().one);
-    });
+    with_shared(body);
   }
 
   /// Runs `body` with a new runner, which is closed afterwards.
   template <class Body>
   static void with_own(Body body) {
-    run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), std::ref(body)); });
+    with_opened(body);
   }
 
  private:
+  using opened = cofferdam::detail::opened_by<decltype(Backend::provider())>;
+
+  static void with_shared(cofferdam::detail::callable_ref<awaitable<void>(runner&)> body) {
+    run_check_on(shared().loop, [body]() -> awaitable<void> {
+      if (!shared().one) co_await open_shared();
+      co_await body(*shared().one);
+    });
+  }
+  static void with_opened(cofferdam::detail::callable_ref<awaitable<void>(opened&)> body) {
+    run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), body); });
+  }
+
   struct held {
     asio::io_context loop;
     std::optional<runner> one;

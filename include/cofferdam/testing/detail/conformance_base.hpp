@@ -6,6 +6,7 @@
 #include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/callable_ref.hpp>
 #include <cofferdam/detail/core/sleep.hpp>
 
 #include <asio/cancellation_signal.hpp>
@@ -21,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::testing::detail {
@@ -41,13 +43,12 @@ inline void expect_nothing_thrown(const std::exception_ptr& failure, const char*
 
 /// Runs a coroutine on a new event loop until it ends. Fails the test if the coroutine throws or takes longer than
 /// `patience`.
-template <class Body>
-void run_check(Body body) {
+inline void run_check_of(cofferdam::detail::callable_ref<awaitable<void>()> body) {
   std::exception_ptr failure;
   bool done = false;
   {
     asio::io_context loop;
-    asio::co_spawn(loop, std::move(body), [&](std::exception_ptr thrown) {
+    asio::co_spawn(loop, body, [&](std::exception_ptr thrown) {
       failure = thrown;
       done = true;
     });
@@ -59,6 +60,10 @@ void run_check(Body body) {
   }
   expect_nothing_thrown(failure, "the check");
 }
+template <class Body>
+void run_check(Body body) {
+  run_check_of(body);
+}
 
 /// The base class of the suites for environments. Each test opens its own environment.
 template <class Backend>
@@ -68,14 +73,22 @@ class conformance : public ::testing::Test {
 
   template <class Body>
   static void with(Body body) {
-    run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), std::ref(body)); });
+    with_opened(body);
+  }
+
+ private:
+  using opened = cofferdam::detail::opened_by<decltype(Backend::provider())>;
+
+  static void with_opened(cofferdam::detail::callable_ref<awaitable<void>(opened&)> body) {
+    run_check([&]() -> awaitable<void> { co_await cofferdam::with(Backend::provider(), body); });
   }
 };
 
 /// Expects `work` to throw an `error` with the code `expected`.
 /// \param what  the name of the operation, for the failure message.
-template <class Work>
-awaitable<void> expect_error(Work work, exec_errc expected, std::string_view what) {
+template <class Result>
+awaitable<void> expect_error_of(cofferdam::detail::callable_ref<awaitable<Result>()> work, exec_errc expected,
+                                std::string_view what) {
   try {
     co_await work();
     ADD_FAILURE() << what << ": no error at all; expected '" << make_error_code(expected).message() << "'";
@@ -83,6 +96,12 @@ awaitable<void> expect_error(Work work, exec_errc expected, std::string_view wha
     EXPECT_EQ(failure.code(), make_error_code(expected)) << what << ": " << failure.what();
     EXPECT_STRNE(failure.what(), "") << what;
   }
+}
+/// \param work  is alive until the end of the awaited expression.
+template <class Work>
+awaitable<void> expect_error(const Work& work, exec_errc expected, std::string_view what) {
+  using result = typename cofferdam::detail::awaited<std::invoke_result_t<const Work&>>::type;
+  return expect_error_of<result>(work, expected, what);
 }
 
 inline awaitable<void> sleep_for(std::chrono::milliseconds time) {

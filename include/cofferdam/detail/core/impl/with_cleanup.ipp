@@ -3,19 +3,19 @@
 #pragma once
 
 #include <cofferdam/core/asio.hpp>
+#include <cofferdam/detail/core/callable_ref.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/this_coro.hpp>
 
 #include <exception>
-#include <functional>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
 template <class>
-awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::function<awaitable<void>()> cleanup,
+awaitable<void> run_with_cleanup(callable_ref<awaitable<void>()> body, callable_ref<awaitable<void>()> cleanup,
                                  cleanup_when when, failure_choice choose) {
   std::exception_ptr failure;
   try {
@@ -41,8 +41,8 @@ awaitable<void> run_with_cleanup(std::function<awaitable<void>()> body, std::fun
   if (failure) std::rethrow_exception(failure);
 }
 
-COFFERDAM_INSTANTIATE(awaitable<void> run_with_cleanup<void>(std::function<awaitable<void>()>,
-                                                             std::function<awaitable<void>()>, cleanup_when,
+COFFERDAM_INSTANTIATE(awaitable<void> run_with_cleanup<void>(callable_ref<awaitable<void>()>,
+                                                             callable_ref<awaitable<void>()>, cleanup_when,
                                                              failure_choice))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
