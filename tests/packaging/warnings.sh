@@ -4,8 +4,9 @@
 #
 # warnings.sh [FLAG...]: checks that the library's headers cause no warnings in a program with stricter warnings than
 # the library's own build. The compilers check the syntax only. g++ uses -Wshadow -Wconversion -Wuseless-cast; clang
-# uses the first two, because it lacks the third. Both compilers get each FLAG too. g++ also compiles one program, the
-# first of README.md, with -O3, because it finds some mistakes only when it optimises. Also checks that -fno-exceptions,
+# uses the first two, because it lacks the third. It includes all public headers, the last one first, which also shows
+# names that conflict with each other. Both compilers get each FLAG too. g++ also compiles one program, the first of
+# README.md, with -O3, because it finds some mistakes only when it optimises. Also checks that -fno-exceptions,
 # -fno-rtti and -std=c++17 are refused by one clear sentence. Prints a line for each check and finally
 # `N passed, N failed, N skipped`. --self-test proves that each of these checks can fail.
 
@@ -24,6 +25,13 @@ with_clang() { clang++-16 "${flags[@]}" "$@"; }
 # with_optimising_gcc PROGRAM: g++ compiles the program, with the warnings that a user of -O3 is likely to have.
 with_optimising_gcc() {
   g++ -std=c++20 -O3 -x c++ -DASIO_STANDALONE -Werror -Wall -Wextra --param ggc-min-heapsize=2000000 "$@" -c -o "$clean/optimised.o"
+}
+
+# backwards: prints a program that includes all public headers, the last one first, and then the umbrella header.
+backwards() {
+  (cd "$source/include" && find cofferdam -name '*.hpp' ! -path '*/detail/*' ! -path '*/testing/*' ! -name src.hpp) |
+    sort -r | sed 's/.*/#include <&>/'
+  echo "#include \"$here/whole.cpp\""
 }
 
 # first_program: prints the first block of C++ in README.md.
@@ -67,6 +75,7 @@ if [ "${1:-}" = --self-test ]; then
   with_gcc - <<<"$overflow" || wrong=$((wrong + 1))
   with_optimising_gcc - <<<'int main() {}' || wrong=$((wrong + 1))
   first_program | grep -q 'int main()' || wrong=$((wrong + 1))
+  [ "$(backwards | grep -c '^#include <cofferdam/')" -gt 100 ] || wrong=$((wrong + 1))
   for compiler in with_gcc with_clang; do
     if refuses $compiler -fno-rtti "$no_exceptions" >/dev/null || refuses $compiler -O0 "$no_rtti" >/dev/null ||
       refuses $compiler -fno-rtti "$no_cxx20" >/dev/null; then
@@ -88,9 +97,10 @@ check() {  # check FILE NAME COMPILER PROGRAM
   fi
 }
 extra=("$@")
+backwards >"$clean/backwards.cpp"
 {
   check 1 "g++: the umbrella header" with_gcc "$here/whole.cpp"
-  check 2 "clang: the umbrella header" with_clang "$here/whole.cpp"
+  check 2 "clang: all headers, the last one first" with_clang "$clean/backwards.cpp"
 } &
 check 3 "g++: a program that uses most of it" with_gcc "$source/benchmarks/compile/mcp.cpp" &
 first_program >"$clean/first.cpp"
