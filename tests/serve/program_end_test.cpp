@@ -114,9 +114,8 @@ TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_cho
   for (const char* const line :
        {"\n    sudo apt-get install bubblewrap\n", "\n    --provider docker:IMAGE ", "\n    --provider local "})
     EXPECT_NE(agent.find(line), std::string::npos) << agent;
-  const std::string doctor =
-      output_of("PATH=/nowhere COFFERDAM_DENO=/nowhere/deno " + quoted(COFFERDAM_MCP_PROGRAM) +
-                "doctor 2>&1 </dev/null; echo status $?");
+  const std::string doctor = output_of("PATH=/nowhere COFFERDAM_DENO=/nowhere/deno " + quoted(COFFERDAM_MCP_PROGRAM) +
+                                       "doctor 2>&1 </dev/null; echo status $?");
   EXPECT_TRUE(doctor.starts_with("jail\n    does not work here: jail: bubblewrap (bwrap) is not on the PATH"))
       << doctor;
   EXPECT_NE(doctor.find("--provider docker:IMAGE"), std::string::npos) << doctor;
