@@ -12,6 +12,7 @@
 #include <cofferdam/core/with.hpp>
 
 #include "code/pyodide_support.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -173,6 +176,35 @@ TEST(GuardPyodide, a_reader_that_dies_is_replaced_and_one_that_takes_too_long_is
     EXPECT_EQ(value_of(after_slow), "3") << all_of(after_slow);
     EXPECT_EQ(denos().size(), 3U);
   });
+}
+
+TEST(GuardPyodide, the_reader_starts_from_the_snapshot_of_the_runner) {
+  COFFERDAM_NEEDS_DENO();
+  const cofferdam_test::temporary_folder images;
+  const char* const made = std::getenv("COFFERDAM_PYODIDE_SNAPSHOTS");
+  if (made != nullptr) std::filesystem::copy(made, images.path());
+  const auto with_image = pyodide().snapshots(images.path().string());
+  const code_result result = cofferdam_test::run_pyodide(code_request("1 + 1"), with_image);
+  EXPECT_EQ(value_of(result), "2") << all_of(result);
+  std::string problem;
+  const auto guarded = with_image | check_syntax().reader(no_python_on_the_host()) | reject_patterns();
+  cofferdam_test::run(
+      [&] {
+        return with(guarded, [&](auto& runner) -> awaitable<void> {
+          // An interpreter cannot start from an empty image.
+          for (const auto& image : std::filesystem::directory_iterator(images.path()))
+            std::filesystem::resize_file(image.path(), 0);
+          code_request request("1 + 1");
+          try {
+            code_result refused = co_await runner.run_code(std::move(request));
+            ADD_FAILURE() << all_of(refused);
+          } catch (const error& failure) {
+            problem = failure.what();
+          }
+        });
+      },
+      300s);
+  EXPECT_NE(problem.find("Snapshot"), std::string::npos) << problem;
 }
 
 TEST(GuardPyodide, a_runner_by_its_name_is_guarded_alike) {

@@ -511,7 +511,7 @@ TEST(Pyodide, a_warm_run_takes_milliseconds) {
   COFFERDAM_NEEDS_DENO();
   with_pyodide(fast_pyodide(), [](pyodide_runner& runner) -> awaitable<void> {
     std::vector<std::chrono::nanoseconds> times;
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 50; ++i) {
       const auto begin = std::chrono::steady_clock::now();
       code_result result = co_await runner.run_code(code_request("1+1"));
       times.push_back(std::chrono::steady_clock::now() - begin);
@@ -519,7 +519,7 @@ TEST(Pyodide, a_warm_run_takes_milliseconds) {
     }
     std::sort(times.begin(), times.end());
     const auto median = std::chrono::duration_cast<std::chrono::microseconds>(times[times.size() / 2]);
-    std::printf("warm run, p50 of 200: %lld us\n", static_cast<long long>(median.count()));
+    std::printf("warm run, p50 of 50: %lld us\n", static_cast<long long>(median.count()));
     // The printed value is the purpose of the test. The limit is high, because the machine may be busy.
     EXPECT_LT(median, 1s);
   });

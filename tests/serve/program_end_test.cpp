@@ -114,8 +114,8 @@ TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_cho
   for (const char* const line :
        {"\n    sudo apt-get install bubblewrap\n", "\n    --provider docker:IMAGE ", "\n    --provider local "})
     EXPECT_NE(agent.find(line), std::string::npos) << agent;
-  const std::string doctor =
-      output_of("PATH=/nowhere " + quoted(COFFERDAM_MCP_PROGRAM) + "doctor 2>&1 </dev/null; echo status $?");
+  const std::string doctor = output_of("PATH=/nowhere COFFERDAM_DENO=/nowhere/deno " + quoted(COFFERDAM_MCP_PROGRAM) +
+                                       "doctor 2>&1 </dev/null; echo status $?");
   EXPECT_TRUE(doctor.starts_with("jail\n    does not work here: jail: bubblewrap (bwrap) is not on the PATH"))
       << doctor;
   EXPECT_NE(doctor.find("--provider docker:IMAGE"), std::string::npos) << doctor;
@@ -124,7 +124,10 @@ TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_cho
 
 TEST(ProgramOptions, the_doctor_prints_the_table_of_walls) {
   COFFERDAM_NEEDS("bubblewrap", cofferdam_test::has_jail(), "the walls of the jail");
-  for (const std::string& text : {said(COFFERDAM_MCP_PROGRAM, "doctor"), said(COFFERDAM_PROGRAM, "doctor")}) {
+  // The doctor also tries Pyodide, whose start would take most of the time of this test.
+  const std::string without_pyodide = "env COFFERDAM_DENO=/nowhere/deno ";
+  for (const std::string& program : {quoted(COFFERDAM_MCP_PROGRAM), quoted(COFFERDAM_PROGRAM)}) {
+    const std::string text = said_by(without_pyodide + program, "doctor");
     EXPECT_TRUE(text.starts_with("jail\n    process_tree: process namespace")) << text;
     EXPECT_NE(text.find("    system_calls: seccomp: a deny list"), std::string::npos) << text;
     EXPECT_TRUE(text.ends_with("status 0\n")) << text;

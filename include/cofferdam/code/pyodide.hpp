@@ -213,7 +213,8 @@ class pyodide {
   /// Default: 10,000.
   pyodide& track_files(std::size_t limit);
   /// Stores the image of a started interpreter (30 MB) in this existing folder. With an image, `open` takes a second
-  /// instead of several. **A process that can write to this folder can control every run**, so use a private folder.
+  /// instead of several, and so does the first decision of a guard that parses code with Pyodide's Python. **A process
+  /// that can write to this folder can control every run and every such decision**, so use a private folder.
   pyodide& snapshots(std::string path);
 
   /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message

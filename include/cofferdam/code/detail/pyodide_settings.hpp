@@ -177,13 +177,16 @@ class pyodide_settings {
   }
 
   /// Returns the command that starts a reader for guards: Pyodide's Python in a Deno process of its own. This process
-  /// may read Pyodide's files, and never runs the code.
+  /// may read Pyodide's files and the snapshot, and never runs the code.
   command reader_command(const python_reader& reader) const {
     std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
-    words.push_back("--allow-read=" + folder);
+    const std::vector<std::string> files = snapshot_files();
+    const std::string snapshot = files.empty() ? std::string() : files.front();
+    words.push_back("--allow-read=" + folder + (snapshot.empty() ? "" : "," + snapshot));
     words.push_back(script(pyodide_reader));
     words.push_back(file_url(folder));
     words.push_back(reader_program());
+    words.push_back(snapshot);
     return deno_command(std::move(words));
   }
 

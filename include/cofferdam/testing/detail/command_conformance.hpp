@@ -113,7 +113,7 @@ TYPED_TEST_P(command_conformance, broken_utf8_is_repaired_in_the_text_and_kept_i
 
 TYPED_TEST_P(command_conformance, a_flood_of_output_is_counted_exactly_and_kept_in_part) {
   this->with([](auto& env) -> awaitable<void> {
-    constexpr std::uint64_t size = 256ULL * 1024 * 1024;
+    constexpr std::uint64_t size = 64ULL * 1024 * 1024;
     command_result result = co_await env.run_command(
         shell("echo start; head -c " + std::to_string(size) + " /dev/zero; echo end").keep_output(64 * 1024));
     EXPECT_EQ(result.out().total(), size + 10);
