@@ -177,7 +177,7 @@ TEST(McpPeers, the_conformance_suite_finds_no_fault_with_the_client) {
 /// Runs code that calls tools of MCP's reference servers, in a place.
 void run_code_mode(const std::string& variables, const std::string& options) {
   const std::string server = quoted(COFFERDAM_MCP_PROGRAM) + options;
-  run_peer(variables + with_python() + script("code_mode.py") + quoted(peers()) + server, 7);
+  run_peer(variables + with_python() + script("code_mode.py") + quoted(peers()) + server, 8);
 }
 
 TEST(McpPeers, code_calls_tools_of_the_reference_servers) {
