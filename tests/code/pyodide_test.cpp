@@ -321,6 +321,16 @@ TEST(Pyodide, what_is_missing_or_of_another_version_is_an_error_that_says_what_t
             exec_errc::invalid_argument);
   EXPECT_EQ(code_of([&] { open_it(pyodide().deno(program).folder(old).allow_read("/dev/null")); }),
             exec_errc::not_a_directory);
+  folder.write("data/cache/empty", "");
+  folder.write("other/empty", "");
+  const auto keeps = pyodide().deno(program).folder(old).snapshots((folder / "data/cache").string());
+  for (const char* const each : {"data", "data/cache"}) {
+    const auto open = [&] { open_it(pyodide(keeps).allow_write((folder / each).string())); };
+    EXPECT_EQ(code_of(open), exec_errc::invalid_argument) << each;
+    EXPECT_NE(sentence_of(open).find("snapshots"), std::string::npos) << each;
+  }
+  EXPECT_NE(code_of([&] { open_it(pyodide(keeps).allow_write((folder / "other").string())); }),
+            exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().allow_network("a,b"); }), exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().allow_read("/x", "relative"); }), exec_errc::invalid_argument);
   EXPECT_EQ(code_of([] { pyodide().memory_limit(1); }), exec_errc::invalid_argument);

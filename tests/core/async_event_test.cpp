@@ -37,6 +37,28 @@ void wait_for(asio::io_context& loop, async_event& event, std::optional<wait_res
   }
 }
 
+TEST(AsyncEvent, the_waits_end_in_the_order_in_which_they_began) {
+  asio::io_context loop;
+  async_event event(loop.get_executor());
+  std::vector<int> order;
+  const auto waits = [&](int number, clock::time_point until) -> awaitable<void> {
+    co_await event.wait(until);
+    order.push_back(number);
+  };
+  for (int number = 1; number <= 5; ++number) {
+    // The second and the last wait end before the notification, so they leave the list.
+    const bool is_short = number == 2 || number == 5;
+    const clock::time_point until = is_short ? clock::now() + std::chrono::milliseconds(1) : async_event::never;
+    asio::co_spawn(loop, waits(number, until), asio::detached);
+  }
+  while (order.size() < 2) loop.run_one();
+  asio::co_spawn(loop, waits(6, async_event::never), asio::detached);
+  loop.poll();
+  event.notify();
+  loop.poll();
+  EXPECT_EQ(order, (std::vector<int>{2, 5, 1, 3, 4, 6}));
+}
+
 TEST(AsyncEvent, a_notification_ends_the_waits_under_way_and_no_later_one) {
   asio::io_context loop;
   async_event event(loop.get_executor());

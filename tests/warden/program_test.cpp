@@ -1257,15 +1257,19 @@ TEST_F(WardenProgram, each_command_has_its_own_filter_in_any_order) {
   COFFERDAM_NEEDS("seccomp", warden.hello().can(wire::capability_filter), "that limits of others cannot be changed");
   COFFERDAM_NEEDS("prlimit", std::system("command -v prlimit strace >/dev/null 2>&1") == 0,
                   "limits of others, tracing");
+  // Prints the number of filters, or nothing before Linux 5.9. This test itself may run under a filter.
+  const std::string count = "sed -n 's/^Seccomp_filters:.//p' /proc/self/status";
+  const std::string outside = warden.run(shell(count)).out;
+  const std::string inside = outside.empty() ? outside : std::to_string(std::stoi(outside) + 1) + "\n";
   wire_command command = shell(
       "prlimit --pid $PPID --msgqueue=9:9 2>/dev/null && echo limit; strace -o /dev/null true 2>/dev/null && echo "
-      "trace; "
-      "grep -c '^Seccomp_filters:.[01]$' /proc/self/status");
+      "trace; " +
+      count);
   const std::uint32_t filter = wire::spawn_filter, refuses = wire::spawn_filter | wire::spawn_refuse_tracing;
   for (const std::uint32_t flags : {refuses, std::uint32_t{0}, filter, refuses, refuses, filter, std::uint32_t{0}}) {
     command.flags = flags;
-    const std::string expected = flags == 0 ? "limit\ntrace\n1\n" : flags == filter ? "trace\n1\n" : "1\n";
-    EXPECT_EQ(warden.run(command).out, expected) << "with the flags " << flags;
+    const std::string expected = flags == 0 ? "limit\ntrace\n" : flags == filter ? "trace\n" : "";
+    EXPECT_EQ(warden.run(command).out, expected + (flags == 0 ? outside : inside)) << "with the flags " << flags;
   }
 }
 

@@ -214,7 +214,8 @@ class pyodide {
   pyodide& track_files(std::size_t limit);
   /// Stores the image of a started interpreter (30 MB) in this existing folder. With an image, `open` takes a second
   /// instead of several, and so does the first decision of a guard that parses code with Pyodide's Python. **A process
-  /// that can write to this folder can control every run and every such decision**, so use a private folder.
+  /// that can write to this folder can control every run and every such decision**, so use a private folder. `open`
+  /// refuses `allow_write` of a directory that contains it.
   pyodide& snapshots(std::string path);
 
   /// Finds the programs and starts the first interpreter. If a program is missing or has the wrong version, the message

@@ -22,7 +22,7 @@ namespace cofferdam::inline COFFERDAM_ABI {
 /// A non-owning reference to an open environment, made by `environment_ref`. It forwards all operations except
 /// `close()`, which does nothing, so the environment and its commands continue. Its functions are not coroutines, so it
 /// adds no coroutine frame and no allocation.
-/// \par Lifetime  the environment must outlive this object and must not be moved.
+/// \par Lifetime  the environment must outlive this object and must not be moved or assigned.
 template <code_exec_environment E>
 class referenced_environment {
  public:

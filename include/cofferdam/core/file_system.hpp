@@ -153,7 +153,7 @@ class file_system {
 
 /// An environment with a member `files()`, which returns its `file_system`. If an environment has only the four members
 /// of `code_exec_environment`, then `provider | layer`, `with` and `any_environment` add a `files()` that runs commands
-/// in the environment.
+/// in the environment. A layer calls `files()` once and keeps the value.
 template <class E>
 concept file_environment = code_exec_environment<E> && requires(E& e) {
   { e.files() } -> std::same_as<file_system>;

@@ -685,9 +685,15 @@ class Driver {
     this.snapshot = image;
     const path = this.config.snapshot_file;
     if (!path) return;
+    const fresh = path + ".new";
     try {
-      Deno.writeFileSync(path + ".new", image, {mode: 0o600});
-      Deno.renameSync(path + ".new", path);
+      // Another process may be writing the same snapshot. A file that is older than a minute was left by a process that
+      // has ended.
+      if (Date.now() - Deno.statSync(fresh).mtime > 60000) Deno.removeSync(fresh);
+    } catch { /* there is none */ }
+    try {
+      Deno.writeFileSync(fresh, image, {mode: 0o600, createNew: true});
+      Deno.renameSync(fresh, path);
     } catch { /* it cannot be stored: the next start makes another one */ }
   }
 
@@ -770,12 +776,12 @@ class Driver {
       run.reason = "cancelled";
       for (const queue of [this.waiting, ...[...this.contexts.values()].map((each) => each.queue)])
         if (queue.includes(run)) queue.splice(queue.indexOf(run), 1);
-      this.report(run, {alive: run.header.context !== null && this.contexts.has(run.header.context)});
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_5 = R"driver_ends(      this.report(run, {alive: run.header.context !== null && this.contexts.has(run.header.context)});
     } else if (header.op === "contexts") {
       tell({t: "answer", id: header.id, names: [...this.contexts.keys()]});
     } else if (header.op === "drop") {
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_5 = R"driver_ends(      const dropped = this.contexts.get(header.context);
+      const dropped = this.contexts.get(header.context);
       if (dropped) dropped.end(null, dropped.run ? "its context was ended" : null);
       tell({t: "answer", id: header.id, found: dropped !== undefined});
     }

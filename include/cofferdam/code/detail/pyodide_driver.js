@@ -669,9 +669,15 @@ class Driver {
     this.snapshot = image;
     const path = this.config.snapshot_file;
     if (!path) return;
+    const fresh = path + ".new";
     try {
-      Deno.writeFileSync(path + ".new", image, {mode: 0o600});
-      Deno.renameSync(path + ".new", path);
+      // Another process may be writing the same snapshot. A file that is older than a minute was left by a process that
+      // has ended.
+      if (Date.now() - Deno.statSync(fresh).mtime > 60000) Deno.removeSync(fresh);
+    } catch { /* there is none */ }
+    try {
+      Deno.writeFileSync(fresh, image, {mode: 0o600, createNew: true});
+      Deno.renameSync(fresh, path);
     } catch { /* it cannot be stored: the next start makes another one */ }
   }
 

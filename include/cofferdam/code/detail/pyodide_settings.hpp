@@ -120,6 +120,12 @@ class pyodide_settings {
       settings.snapshots = std::filesystem::canonical(settings.snapshots, failed).string();
       if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots does not exist");
       require_listable(settings.snapshots);
+      for (const pyodide_mount& each : settings.mounts)
+        if (each.writable && (holds(each.host, settings.snapshots) || holds(settings.snapshots, each.host)))
+          throw error(exec_errc::invalid_argument,
+                      "pyodide: '" + one_line(each.host) +
+                          "' must not be writable, because guards and later runs start from "
+                          "the snapshots there");
     }
     return settings;
   }

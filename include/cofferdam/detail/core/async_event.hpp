@@ -29,7 +29,8 @@ class async_event {
 
   const asio::any_io_executor& executor() const noexcept { return executor_; }
 
-  /// Ends the current waits. The waiting coroutines continue later, from the event loop, and not inside this call.
+  /// Ends the current waits. The waiting coroutines continue later, from the event loop, in the order in which they
+  /// began to wait, and not inside this call.
   void notify() noexcept;
 
   /// Waits for the next `notify()`.
@@ -45,7 +46,9 @@ class async_event {
   class waiter;
 
   asio::any_io_executor executor_;
-  waiter* first_ = nullptr;  // a linked list; each waiter is in the frame of its coroutine
+  // A linked list, the longest wait first. Each waiter is in the frame of its coroutine.
+  waiter* first_ = nullptr;
+  waiter** end_ = &first_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

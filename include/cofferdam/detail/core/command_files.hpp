@@ -343,7 +343,7 @@ class whole_file_source final : public file_source {
     try {
       const directory_entry found = co_await own_stat(environment_, request.path());
       content_ = co_await environment_.read_file(request.path(), max_whole_file);
-      // `stat` describes the link, whose permission bits say nothing about the file that is read.
+      // `stat` describes the link, whose permission bits are not those of the file that is read.
       const unsigned mode = found.type() == file_type::symlink ? 0644U : found.mode();
       header.emplace(request.path(), request.destination(), file_type::regular, content_.size(), mode);
     } catch (const error& failure) {

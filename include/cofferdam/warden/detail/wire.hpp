@@ -167,7 +167,7 @@ enum spawn_flag : std::uint32_t {
   /// Landlock: no tracing of processes outside the command, and no access to their memory, environment and descriptors.
   spawn_domain = 256,
   spawn_filter = 512,           ///< seccomp: the limits and the scheduling of other processes cannot be changed
-  spawn_refuse_tracing = 1024,  ///< with spawn_filter: no process can be traced, not even a descendant
+  spawn_refuse_tracing = 1024,  ///< only with spawn_filter: no process can be traced, not even a descendant
   spawn_all_flags = 2047,
   spawn_needs_no_new_privileges = spawn_scope | spawn_no_new_privileges | spawn_domain | spawn_filter,
 };

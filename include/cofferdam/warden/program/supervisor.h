@@ -295,7 +295,7 @@ class supervisor {
   long enter_filter_of(u32 flags) {
     const u32 wanted = flags & filter_flags;
     if (wanted == filter_) return 0;
-    kernel(__NR_prctl, 38, 1, 0, 0, 0);  // PR_SET_NO_NEW_PRIVS; without it, enter_filter fails
+    kernel(__NR_prctl, 38, 1, 0, 0, 0);  // PR_SET_NO_NEW_PRIVS, which enter_filter needs
     const long result = enter_filter((wanted & wire::spawn_refuse_tracing) != 0);
     if (result >= 0) filter_ = wanted;
     return result;

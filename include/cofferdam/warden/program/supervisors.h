@@ -103,8 +103,8 @@ supervisor_link* warden::start_supervisor() {
 supervisor_link* warden::idle_supervisor(u32 filter) {
   if (idle_count_ == 0) return nullptr;
   for (u32 i = 0; i < supervisors_end_; ++i) {
-    supervisor_link& one = supervisors_[i];
-    if (one.pid != 0 && one.job < 0 && !one.dying && (one.filter == 0 || one.filter == filter)) return &one;
+    supervisor_link& idle = supervisors_[i];
+    if (idle.pid != 0 && idle.job < 0 && !idle.dying && (idle.filter == 0 || idle.filter == filter)) return &idle;
   }
   return nullptr;
 }

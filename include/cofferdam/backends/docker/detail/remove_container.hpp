@@ -60,7 +60,8 @@ inline awaitable<void> await_removal(std::shared_ptr<engine> api, std::string pa
   co_await api->ask(std::move(wait), std::move(doing), gone);
 }
 
-/// Removes a container, even a running one, and waits until the container does not exist any more.
+/// Removes a container, even a running one, and waits until the container does not exist any more. If another removal
+/// is in progress, waits for its end for at most 1 s.
 /// \param which     the container's id or name.
 /// \param name      the container's name, for error messages.
 /// \param in_doubt  true if the daemon may be about to create the container. The function then waits up to 3 s for it

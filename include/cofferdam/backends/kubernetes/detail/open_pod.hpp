@@ -266,7 +266,7 @@ class pod_opening {
 
   /// Begins the session of a running pod.
   /// \param variables_of  the options with the variables of the commands.
-  /// \param report        what results say about the pod.
+  /// \param report        the description of the pod in results.
   /// \return  the variables of the container.
   static awaitable<std::vector<std::string>> begin(std::shared_ptr<sandbox> into,
                                                    std::shared_ptr<const sandbox_settings> settings,

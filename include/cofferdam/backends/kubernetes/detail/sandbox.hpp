@@ -98,7 +98,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   using policy_check = std::function<awaitable<std::string>(std::shared_ptr<sandbox>)>;
 
   /// Sets the check of the NetworkPolicy of this library.
-  /// \param report  what results say about the pod; gets the outcome.
+  /// \param report  the description of the pod in results; gets the outcome.
   void check_network_by(policy_check check, std::shared_ptr<isolation_report> report) noexcept {
     policy_check_ = std::move(check);
     report_ = std::move(report);

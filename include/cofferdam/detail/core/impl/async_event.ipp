@@ -19,17 +19,20 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// One wait. It is an entry in the event's list and has its own timer, so that each wait can have its own deadline.
 class async_event::waiter {
  public:
-  waiter(async_event& event, clock::time_point until)
-      : timer(event.executor_, until), event_(&event), before_(&event.first_), next_(event.first_) {
-    if (next_ != nullptr) next_->before_ = &next_;
-    event.first_ = this;
+  waiter(async_event& event, clock::time_point until) : timer(event.executor_, until), event_(&event) {
+    before_ = event.end_;
+    *before_ = this;
+    event.end_ = &next_;
   }
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
   ~waiter() {
     if (event_ == nullptr) return;
     *before_ = next_;
-    if (next_ != nullptr) next_->before_ = before_;
+    if (next_ != nullptr)
+      next_->before_ = before_;
+    else
+      event_->end_ = before_;
   }
 
   /// Ends the wait with this result, unless it has already ended.
@@ -49,8 +52,8 @@ class async_event::waiter {
 
  private:
   async_event* event_;
-  waiter** before_;
-  waiter* next_;
+  waiter** before_ = nullptr;
+  waiter* next_ = nullptr;
 };
 
 COFFERDAM_DECL async_event::~async_event() {

@@ -23,6 +23,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 template <class Unused>
 awaitable<void> sleep_until(std::chrono::steady_clock::time_point time, std::string sentence) {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const asio::cancellation_state before = co_await asio::this_coro::cancellation_state;
+  if (before.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, std::move(sentence));
   asio::steady_timer timer(executor, time);
   std::error_code woken;
   co_await timer.async_wait(asio::redirect_error(await_in<Unused>, woken));

@@ -112,8 +112,12 @@ inline int http_status_of(const error& failure) noexcept {
   return class_of(static_cast<exec_errc>(failure.code().value())).status;
 }
 
-/// Returns true if a reply with this status reports a failure that the operator of the gateway must see.
-inline bool is_for_operator(int status) noexcept { return status == 500 || status == 503; }
+/// Returns true if a failure comes from the request itself, so that the client gets the reason. Other reasons may name
+/// files and addresses of the host. They are reported to the operator of the gateway.
+inline bool is_of_request(const error& failure) noexcept {
+  return failure.code() == exec_errc::invalid_argument || failure.code() == exec_errc::too_large ||
+         failure.code() == exec_errc::unsupported || failure.code() == exec_errc::outside_workspace;
+}
 
 /// Returns the message for a client whose sandbox could not be opened: the class of the failure, but not its reason.
 inline std::string opening_failure(const error& failure) {

@@ -69,12 +69,6 @@ class dispatcher {
     if (is_of_request(failure)) return error_reply(status, failure.what());
     return error_reply(status, "The sandbox could not be changed");
   }
-  /// Returns true if a failure comes from the request itself, so that the client gets the reason. Other reasons may
-  /// name files and addresses of the host. They are reported to the operator of the gateway.
-  static bool is_of_request(const error& failure) noexcept {
-    return failure.code() == exec_errc::invalid_argument || failure.code() == exec_errc::too_large ||
-           failure.code() == exec_errc::unsupported;
-  }
 
   static awaitable<void> serve_api(std::shared_ptr<sandbox_registry> core, http_call& call) {
     std::optional<http_reply> reply;
@@ -267,11 +261,14 @@ class dispatcher {
       if (call.replied() || is_connection_failure(failure)) throw;
       const int status = http_status_of(failure);
       if (status == 500) throw;
-      if (is_for_operator(status)) told = std::current_exception();
-      if (cofferdam::detail::is_environment_gone(failure))
+      if (cofferdam::detail::is_environment_gone(failure)) {
         reply = not_found_reply(id);
-      else
+      } else if (is_of_request(failure)) {
         reply = error_reply(status, failure.what());
+      } else {
+        told = std::current_exception();
+        reply = error_reply(status, "The files of the sandbox could not be reached");
+      }
     }
     if (reply) co_await call.reply(std::move(*reply));
     if (told) std::rethrow_exception(told);

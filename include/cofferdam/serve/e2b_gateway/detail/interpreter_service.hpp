@@ -89,8 +89,12 @@ class interpreter_service final : public e2b_gateway::port_service {
       const bool is_start = failure.code() == exec_errc::provider_failed;  // of Python in the sandbox
       // A body that is too large is refused by the HTTP server itself, which also announces the end of the connection.
       if (cofferdam::detail::is_environment_gone(failure) || status == 413 || (status == 500 && !is_start)) throw;
-      if (is_for_operator(status) && !is_start) told = std::current_exception();
-      reply = text_reply(status, printable(failure.what()));
+      if (is_start || is_of_request(failure)) {
+        reply = text_reply(status, printable(failure.what()));
+      } else {
+        told = std::current_exception();
+        reply = text_reply(status, "The sandbox could not run this request");
+      }
     }
     if (reply && !call.replied()) co_await call.reply(std::move(*reply));
     if (told) std::rethrow_exception(told);
