@@ -64,13 +64,13 @@ TEST(Sleep, ends_early_with_the_typed_error_and_its_sentence_if_it_is_cancelled)
   EXPECT_LT(clock::now() - begin, 5s);
 }
 
+// Asio itself throws at each co_await of such a coroutine, unless the coroutine has switched that off.
 TEST(Sleep, of_a_coroutine_that_was_cancelled_before_has_the_typed_error_too) {
   const auto sleeps_late = []() -> awaitable<void> {
     co_await asio::this_coro::throw_if_cancelled(false);
     asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
     std::error_code ignored;
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-    co_await asio::this_coro::throw_if_cancelled(true);
     co_await detail::sleep_for(1h, "why");
   };
   EXPECT_EQ(outcome_of(sleeps_late()), std::to_string(static_cast<int>(exec_errc::cancelled)) + " why");

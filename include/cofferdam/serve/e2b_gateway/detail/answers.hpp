@@ -116,7 +116,11 @@ inline int http_status_of(const error& failure) noexcept {
 /// files and addresses of the host. They are reported to the operator of the gateway.
 inline bool is_of_request(const error& failure) noexcept {
   return failure.code() == exec_errc::invalid_argument || failure.code() == exec_errc::too_large ||
-         failure.code() == exec_errc::unsupported || failure.code() == exec_errc::outside_workspace;
+         failure.code() == exec_errc::unsupported;
+}
+/// The same for a request inside a sandbox: its path can lead out of the workspace, too.
+inline bool is_of_request_inside(const error& failure) noexcept {
+  return is_of_request(failure) || failure.code() == exec_errc::outside_workspace;
 }
 
 /// Returns the message for a client whose sandbox could not be opened: the class of the failure, but not its reason.

@@ -263,7 +263,7 @@ class dispatcher {
       if (status == 500) throw;
       if (cofferdam::detail::is_environment_gone(failure)) {
         reply = not_found_reply(id);
-      } else if (is_of_request(failure)) {
+      } else if (is_of_request_inside(failure)) {
         reply = error_reply(status, failure.what());
       } else {
         told = std::current_exception();

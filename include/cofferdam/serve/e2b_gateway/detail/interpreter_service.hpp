@@ -89,7 +89,7 @@ class interpreter_service final : public e2b_gateway::port_service {
       const bool is_start = failure.code() == exec_errc::provider_failed;  // of Python in the sandbox
       // A body that is too large is refused by the HTTP server itself, which also announces the end of the connection.
       if (cofferdam::detail::is_environment_gone(failure) || status == 413 || (status == 500 && !is_start)) throw;
-      if (is_start || is_of_request(failure)) {
+      if (is_start || is_of_request_inside(failure)) {
         reply = text_reply(status, printable(failure.what()));
       } else {
         told = std::current_exception();
