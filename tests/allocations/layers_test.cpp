@@ -12,6 +12,7 @@
 #include <cofferdam/middleware/variables.hpp>
 #include <cofferdam/testing/fake_provider.hpp>
 
+#include "support/quick_files.hpp"
 #include "support/run.hpp"
 
 #include <gtest/gtest.h>
@@ -65,20 +66,6 @@ namespace {
 
 using namespace cofferdam;
 
-/// Files of a backend whose operations finish immediately.
-class quick_files final : public file_system::implementation {
- public:
-  awaitable<directory_entry> stat(std::string) override { co_return directory_entry(); }
-  awaitable<std::vector<directory_entry>> list(std::string, list_options) override {
-    co_return std::vector<directory_entry>();
-  }
-  awaitable<void> make_directory(std::string) override { co_return; }
-  awaitable<void> remove(std::string) override { co_return; }
-  awaitable<void> rename(std::string, std::string) override { co_return; }
-  awaitable<transfer_result> put_files(file_source&) override { co_return transfer_result(); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request>) override { co_return nullptr; }
-};
-
 /// A backend whose operations finish immediately.
 class quick {
  public:
@@ -87,7 +74,7 @@ class quick {
   awaitable<bytes> read_file(std::string, std::size_t) { co_return bytes(); }
   awaitable<void> write_file(std::string, bytes_view) { co_return; }
   file_system files() {
-    static const auto shared_files = std::make_shared<quick_files>();
+    static const auto shared_files = std::make_shared<cofferdam_test::quick_files>();
     return file_system(shared_files);
   }
   awaitable<void> close() { co_return; }

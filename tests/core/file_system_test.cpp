@@ -7,6 +7,7 @@
 
 #include "support/fake_environment.hpp"
 #include "support/pause.hpp"
+#include "support/quick_files.hpp"
 #include "support/run.hpp"
 
 #include <gtest/gtest.h>
@@ -172,20 +173,6 @@ TEST(FileSystem, the_functions_keep_the_files_until_the_operation_has_ended) {
   });
 }
 
-/// A file system of its own, whose operations finish at once.
-class empty_files final : public file_system::implementation {
- public:
-  awaitable<directory_entry> stat(std::string) override { co_return directory_entry(); }
-  awaitable<std::vector<directory_entry>> list(std::string, list_options) override {
-    co_return std::vector<directory_entry>();
-  }
-  awaitable<void> make_directory(std::string) override { co_return; }
-  awaitable<void> remove(std::string) override { co_return; }
-  awaitable<void> rename(std::string, std::string) override { co_return; }
-  awaitable<transfer_result> put_files(file_source&) override { co_return transfer_result(); }
-  awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request>) override { co_return nullptr; }
-};
-
 /// A file system that writes down what `call` receives.
 class noting_files final : public file_system_adaptor<noting_files> {
  public:
@@ -201,7 +188,7 @@ class noting_files final : public file_system_adaptor<noting_files> {
   }
 
  private:
-  file_system files_{std::make_shared<empty_files>()};
+  file_system files_{std::make_shared<cofferdam_test::quick_files>()};
   std::vector<std::string>& notes_;
 };
 

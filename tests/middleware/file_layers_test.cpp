@@ -43,17 +43,23 @@ class no_files final : public file_source {
   awaitable<bytes> read(std::size_t) override { co_return bytes(); }
 };
 
-/// Expects that an operation throws permission_denied, with a message that contains "read-only".
+/// Expects that an operation throws an error with this code, and with a message that contains `part`.
 template <class Begin>
-awaitable<void> expect_denied(Begin begin, const char* name) {
+awaitable<void> expect_failure(Begin begin, exec_errc expected, std::string part, std::string name) {
   std::error_code code;
   try {
     static_cast<void>(co_await begin());
   } catch (const error& failure) {
     code = failure.code();
-    EXPECT_NE(std::string(failure.what()).find("read-only"), std::string::npos) << failure.what();
+    EXPECT_NE(std::string(failure.what()).find(part), std::string::npos) << failure.what();
   }
-  EXPECT_EQ(code, exec_errc::permission_denied) << name;
+  EXPECT_EQ(code, expected) << name;
+}
+
+/// Expects that an operation throws permission_denied, with a message that contains "read-only".
+template <class Begin>
+awaitable<void> expect_denied(Begin begin, const char* name) {
+  return expect_failure(std::move(begin), exec_errc::permission_denied, "read-only", name);
 }
 
 TEST(ReadOnly, refuses_every_change_of_files_and_passes_the_rest) {
@@ -138,13 +144,8 @@ TEST(Retry, repeats_an_unknown_operation_only_if_it_changes_nothing) {
     co_await files.call(new_operation<false>(begun));
     EXPECT_EQ(begun, 3);
     begun = 0;
-    std::error_code code;
-    try {
-      co_await files.call(new_operation<true>(begun));
-    } catch (const error& failure) {
-      code = failure.code();
-    }
-    EXPECT_EQ(code, exec_errc::unavailable);
+    const auto changes = [&] { return files.call(new_operation<true>(begun)); };
+    co_await expect_failure(changes, exec_errc::unavailable, "busy", "touch");
     EXPECT_EQ(begun, 1);
   });
 }
@@ -176,21 +177,11 @@ TEST(FileLayers, files_stay_valid_across_moves) {
     co_await expect_denied(makes, "make_directory");
     const auto makes_again = [&] { return moved.files().make_directory("m"); };
     co_await expect_denied(makes_again, "make_directory");
-    std::error_code code;
-    try {
-      co_await env.files().stat("s");
-    } catch (const error& failure) {
-      code = failure.code();
-    }
-    EXPECT_EQ(code, exec_errc::environment_closed);
+    const auto moved_from = [&] { return env.files().stat("s"); };
+    co_await expect_failure(moved_from, exec_errc::environment_closed, "", "moved from");
     co_await moved.close();
-    code = {};
-    try {
-      co_await files.stat("s");
-    } catch (const error& failure) {
-      code = failure.code();
-    }
-    EXPECT_EQ(code, exec_errc::environment_closed);
+    const auto closed = [&] { return files.stat("s"); };
+    co_await expect_failure(closed, exec_errc::environment_closed, "", "closed");
   });
 }
 

@@ -7,24 +7,21 @@ The benchmarks are compiled as one file, in which each has a namespace of its ow
 If the compiler rejects that file, it gets the benchmarks one by one. --self-test proves that a wrong benchmark is found.
 """
 import re
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-COMPILER = ["clang++-16", "-std=c++20", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DASIO_HAS_CO_AWAIT", "-Wall",
-            "-Wextra", "-Wpedantic", "-Werror", "-DCOFFERDAM_SEPARATE_COMPILATION", '-DCOFFERDAM_PEERS=""',
-            '-DCOFFERDAM_MCP_PROGRAM=""', '-DCOFFERDAM_MCP_EVERYTHING=""', f"-I{ROOT / 'include'}",
-            f"-I{ROOT / 'benchmarks'}", f"-I{ROOT / 'tests'}", "-fsyntax-only"]
+from headers import COMPILER, ROOT, messages
+
+FLAGS = ['-DCOFFERDAM_PEERS=""', '-DCOFFERDAM_MCP_PROGRAM=""', '-DCOFFERDAM_MCP_EVERYTHING=""', f"-I{ROOT / 'include'}",
+         f"-I{ROOT / 'benchmarks'}", f"-I{ROOT / 'tests'}", "-fsyntax-only"]
 INCLUDE = re.compile(r"^#include .+$", re.MULTILINE)
 
 
-def messages(path):
+def messages_about(path):
     """Returns the messages of the compiler about a file, or an empty text."""
-    done = subprocess.run([*COMPILER, str(path)], capture_output=True, text=True, check=False)
-    return done.stderr or f"the compiler failed with {done.returncode}" if done.returncode != 0 else ""
+    return messages([*COMPILER, *FLAGS, str(path)])
 
 
 def joined(paths):
@@ -40,10 +37,10 @@ def problems(paths):
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "joined.cpp"
         whole.write_text(joined(paths), encoding="utf-8")
-        if not messages(whole):
+        if not messages_about(whole):
             return []
     with ThreadPoolExecutor(2) as pool:
-        return [f"{path.name} does not compile:\n{text}" for path, text in zip(paths, pool.map(messages, paths)) if text]
+        return [f"{path.name} does not compile:\n{text}" for path, text in zip(paths, pool.map(messages_about, paths)) if text]
 
 
 def self_test():

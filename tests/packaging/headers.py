@@ -17,9 +17,18 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# benchmarks.py compiles with these options too.
 COMPILER = ["clang++-16", "-std=c++20", "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DASIO_HAS_CO_AWAIT", "-Wall",
             "-Wextra", "-Wpedantic", "-Werror", "-DCOFFERDAM_SEPARATE_COMPILATION"]
 INCLUDE = re.compile(r'^#include [<"]([^>"]+\.hpp)[>"]', re.MULTILINE)
+
+
+def messages(command, text=None):
+    """Returns the messages of the compiler if the command fails, and otherwise an empty text.
+
+    The compiler reads `text` from its standard input."""
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return done.stderr or f"the compiler failed with {done.returncode}" if done.returncode != 0 else ""
 
 
 def public_headers(folder):
@@ -86,9 +95,7 @@ class Headers:
             if self.base[name] is not None:
                 command += ["-include-pch", str(self.stored(self.base[name]))]
             command += ["-fsyntax-only", "-x", "c++", "-"]
-        text = f"#include <{name}>\n"
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-        return done.stderr or f"the compiler failed with {done.returncode}" if done.returncode != 0 else ""
+        return messages(command, f"#include <{name}>\n")
 
 
 def problems(folder):

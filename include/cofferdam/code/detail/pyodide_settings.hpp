@@ -121,7 +121,7 @@ class pyodide_settings {
       if (failed) throw error(exec_errc::not_found, "pyodide: the folder for snapshots does not exist");
       require_listable(settings.snapshots);
       for (const pyodide_mount& each : settings.mounts)
-        if (each.writable && (holds(each.host, settings.snapshots) || holds(settings.snapshots, each.host)))
+        if (each.writable && overlap(each.host, settings.snapshots))
           throw error(exec_errc::invalid_argument,
                       "pyodide: '" + one_line(each.host) +
                           "' must not be writable, because guards and later runs start from "
@@ -158,7 +158,10 @@ class pyodide_settings {
     std::vector<std::string> words = deno_words(memory);
     words.push_back("--allow-run=" + interpreter);
     std::string kept;
-    for (const std::string& each : snapshot_files()) add(kept, each);
+    if (const std::string snapshot = snapshot_file(); !snapshot.empty()) {
+      add(kept, snapshot);
+      add(kept, snapshot + ".new");  // the driver writes the snapshot to this file first
+    }
     if (!kept.empty()) words.insert(words.end(), {"--allow-read=" + kept, "--allow-write=" + kept});
     std::string net;
     for (const std::string& each : network) add(net, each);
@@ -186,8 +189,7 @@ class pyodide_settings {
   /// may read Pyodide's files and the snapshot, and never runs the code.
   command reader_command(const python_reader& reader) const {
     std::vector<std::string> words = deno_words(std::clamp<std::uint64_t>(reader.memory(), min_memory, max_memory));
-    const std::vector<std::string> files = snapshot_files();
-    const std::string snapshot = files.empty() ? std::string() : files.front();
+    const std::string snapshot = snapshot_file();
     words.push_back("--allow-read=" + folder + (snapshot.empty() ? "" : "," + snapshot));
     words.push_back(script(pyodide_reader));
     words.push_back(file_url(folder));
@@ -236,8 +238,7 @@ class pyodide_settings {
     config["pyodide"] = version;
     config["deno_minor"] = oldest_deno_minor;
     config["prelude"] = prelude();
-    const std::vector<std::string> files = snapshot_files();
-    config["snapshot_file"] = files.empty() ? std::string() : files.front();
+    config["snapshot_file"] = snapshot_file();
     boost::json::array shown;
     for (const pyodide_mount& each : mounts) {
       boost::json::object row;
@@ -392,6 +393,10 @@ class pyodide_settings {
     return inner == outer || outer == "/" || inner.rfind(outer + "/", 0) == 0;
   }
 
+  static bool overlap(const std::string& one, const std::string& other) {
+    return holds(one, other) || holds(other, one);
+  }
+
   void check(pyodide_mount& mount) const {
     std::error_code failed;
     const std::filesystem::path real = std::filesystem::canonical(mount.host, failed);
@@ -403,7 +408,7 @@ class pyodide_settings {
     require_listable(mount.host);
     std::error_code unknown;
     const std::string deno = std::filesystem::canonical(interpreter, unknown).string();
-    if (mount.writable && (holds(mount.host, folder) || holds(folder, mount.host) || holds(mount.host, deno)))
+    if (mount.writable && (overlap(mount.host, folder) || holds(mount.host, deno)))
       throw error(exec_errc::invalid_argument, "pyodide: '" + one_line(mount.host) +
                                                    "' must not be writable, because it belongs to Deno or Pyodide");
     for (const pyodide_mount& other : mounts)
@@ -412,14 +417,12 @@ class pyodide_settings {
                     "pyodide: two directories or files have the guest path '" + one_line(mount.guest) + "'");
   }
 
-  /// Returns two paths: the snapshot for this version of Pyodide and of the driver program, and the temporary file to
-  /// which the snapshot is written first.
-  std::vector<std::string> snapshot_files() const {
+  /// Returns the path of the snapshot for this version of Pyodide and of the driver program; empty if there is none.
+  std::string snapshot_file() const {
     if (snapshots.empty()) return {};
     std::uint64_t hash = 14695981039346656037U;  // FNV-1a: only makes a name; not a cryptographic hash
     for (const char c : prelude() + folder) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-    const std::string path = snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
-    return {path, path + ".new"};
+    return snapshots + "/pyodide-" + version + "-" + std::to_string(hash) + ".snapshot";
   }
 };
 
