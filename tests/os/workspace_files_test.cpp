@@ -5,24 +5,39 @@
 #include "support/run.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <asio/any_io_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/strand.hpp>
+#include <asio/thread_pool.hpp>
+#include <asio/use_future.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <future>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace {
 
 using asio::awaitable;
 using cofferdam::bytes;
+using cofferdam::bytes_view;
 using cofferdam::directory;
+using cofferdam::directory_entry;
 using cofferdam::error;
 using cofferdam::exec_errc;
 using cofferdam::file_header;
 using cofferdam::file_source;
 using cofferdam::file_type;
 using cofferdam::workspace_files;
+using cofferdam::detail::home_strand;
 using cofferdam_test::run;
 using cofferdam_test::temporary_folder;
 
@@ -75,4 +90,103 @@ TEST(WorkspaceFiles, a_lost_or_closed_source_ends_the_whole_transfer) {
     EXPECT_EQ(code, reason);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "second"));
   }
+}
+
+namespace {
+
+/// Files that callers on any executor may use, and the strand that they share.
+class shared_files {
+ public:
+  explicit shared_files(asio::any_io_executor executor)
+      : home(std::move(executor)), files(directory::open(folder.path()), folder.path().string(), std::nullopt) {
+    files.share(home, [this] {
+      if (++turns == closed_at) throw error(exec_errc::environment_closed, "closed");
+    });
+  }
+
+  const temporary_folder folder;
+  home_strand home;
+  workspace_files files;
+  int turns = 0;       // not atomic: ThreadSanitizer reports two turns at once
+  int closed_at = -1;  // the turn at which the environment is closed
+};
+
+awaitable<void> use_files(workspace_files& files, std::string name) {
+  const bytes content(3U * 1024 * 1024, std::byte{'x'});
+  co_await files.make_directory(name);
+  co_await files.write_file(name + "/first", bytes_view(content));
+  co_await files.rename(name + "/first", name + "/second");
+  const bytes found = co_await files.read_file(name + "/second", content.size());
+  EXPECT_EQ(found, content);
+  const std::vector<directory_entry> all = co_await files.list(name);
+  EXPECT_EQ(all.size(), 1U);
+  co_await files.remove(name);
+}
+
+}  // namespace
+
+TEST(WorkspaceFiles, shared_files_take_one_turn_at_a_time_on_many_threads) {
+  asio::thread_pool pool(4);
+  shared_files shared(pool.get_executor());
+  std::vector<std::future<void>> ends;
+  for (int i = 0; i < 8; ++i)
+    ends.push_back(asio::co_spawn(pool, use_files(shared.files, "d" + std::to_string(i)), asio::use_future));
+  for (std::future<void>& end : ends) end.get();
+  pool.join();
+  // Three turns write a file and four read it; the other four operations have one turn each.
+  EXPECT_EQ(shared.turns, 8 * 11);
+}
+
+TEST(WorkspaceFiles, a_turn_waits_while_another_thread_holds_the_strand) {
+  asio::io_context loop;
+  shared_files shared(loop.get_executor());
+  std::promise<void> held;
+  std::promise<void> released;
+  std::thread holder([&] {
+    shared.home.look([&] {
+      held.set_value();
+      released.get_future().wait();
+    });
+  });
+  held.get_future().wait();
+  std::future<directory_entry> end = asio::co_spawn(loop, shared.files.stat("."), asio::use_future);
+  loop.poll();
+  EXPECT_EQ(shared.turns, 0);
+  released.set_value();
+  holder.join();
+  loop.run();
+  EXPECT_TRUE(end.get().is_directory());
+  EXPECT_EQ(shared.turns, 1);
+}
+
+TEST(WorkspaceFiles, shared_files_work_on_the_users_strand_and_beside_it) {
+  asio::io_context loop;
+  const auto strand = asio::make_strand(loop);
+  shared_files shared(strand);
+  std::future<void> on_strand = asio::co_spawn(strand, use_files(shared.files, "on"), asio::use_future);
+  std::future<void> beside = asio::co_spawn(loop, use_files(shared.files, "beside"), asio::use_future);
+  std::thread other([&] { loop.run(); });
+  loop.run();
+  other.join();
+  on_strand.get();
+  beside.get();
+  EXPECT_EQ(shared.turns, 2 * 11);
+}
+
+TEST(WorkspaceFiles, an_operation_ends_at_the_first_turn_after_the_environment_was_closed) {
+  asio::io_context loop;
+  shared_files shared(loop.get_executor());
+  shared.closed_at = 2;
+  const bytes content(3U * 1024 * 1024, std::byte{'x'});
+  std::error_code code;
+  run([&]() -> awaitable<void> {
+    try {
+      co_await shared.files.write_file("file", bytes_view(content));
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+  });
+  EXPECT_EQ(code, exec_errc::environment_closed);
+  EXPECT_EQ(shared.turns, 2);
+  EXPECT_FALSE(std::filesystem::exists(shared.folder.path() / "file"));
 }

@@ -11,7 +11,9 @@
 #include <cofferdam/core/file_system.hpp>
 #include <cofferdam/core/transfer_result.hpp>
 #include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/detail/core/callable_ref.hpp>
 #include <cofferdam/detail/core/file_transfer.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/os/atomic_file.hpp>
 #include <cofferdam/detail/os/file_reader.hpp>
 #include <cofferdam/detail/os/tree_walk.hpp>
@@ -25,10 +27,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -120,8 +123,8 @@ using workspace_files = basic_workspace_files<>;
 /// The files of a workspace on this machine. It has the file operations of an environment, for backends whose guests
 /// (the code in a sandbox) work in a directory of the host. The kernel resolves each path beneath an open directory
 /// descriptor, so a guest that renames or replaces entries at the same time cannot lead an operation out of the
-/// workspace. Large files are processed in pieces of at most 1 MiB, with other work in between.
-/// \par Threads  one executor at a time.
+/// workspace. An operation works in turns: it processes at most 1 MiB or 512 names, then lets other work run.
+/// \par Threads  one executor at a time; after `share`, any.
 template <class Unused>
 class basic_workspace_files {
  public:
@@ -142,57 +145,102 @@ class basic_workspace_files {
   /// \param path  relative, or absolute and beneath the path of the workspace in the guest.
   std::string beneath(std::string_view path) const { return workspace_path_or_root(path, path_); }
 
+  /// Lets operations run on any executor. Each turn of an operation runs where its caller runs if the strand is free,
+  /// and otherwise on the strand. So no turn runs at the same time as another turn, or as a function of the strand.
+  /// \param home   the strand of the environment.
+  /// \param check  called at the beginning of each turn; it throws if the environment is closed.
+  void share(const detail::home_strand& home, std::function<void()> check) {
+    shared_.emplace(home);
+    check_ = std::move(check);
+  }
+
   awaitable<bytes> read_file(std::string path, std::size_t max_bytes) {
-    const std::string clean = workspace_path(path, path_);
-    detail::file_reader reader = root_->open_file(clean);
-    if (reader.size() <= detail::file_turn) co_return reader.read_rest(max_bytes);
-    if (reader.size() > max_bytes) throw reader.larger_than(max_bytes);
+    std::optional<detail::file_reader> reader;
     bytes content;
-    content.reserve(reader.size());
-    for (;;) {
-      const bytes piece = reader.read(detail::file_turn);
-      if (piece.empty()) co_return content;
-      if (piece.size() > max_bytes - content.size()) throw reader.larger_than(max_bytes);
+    const auto step = [&] {
+      if (!reader) {
+        reader.emplace(root_->open_file(workspace_path(path, path_)));
+        if (reader->size() <= detail::file_turn) {
+          content = reader->read_rest(max_bytes);
+          return true;
+        }
+        if (reader->size() > max_bytes) throw reader->larger_than(max_bytes);
+        content.reserve(reader->size());
+      }
+      const bytes piece = reader->read(detail::file_turn);
+      if (piece.size() > max_bytes - content.size()) throw reader->larger_than(max_bytes);
       content.insert(content.end(), piece.begin(), piece.end());
-      co_await detail::yield_turn("read '" + path + "'");
-    }
+      return piece.empty();
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("read", path, step);
+    co_return content;
   }
 
   awaitable<void> write_file(std::string path, bytes_view content) {
-    const std::string clean = workspace_path(path, path_);
-    detail::atomic_file file = create(clean);
-    while (!content.empty()) {
+    std::optional<detail::atomic_file> file;
+    const auto step = [&] {
+      if (!file) file.emplace(create(workspace_path(path, path_)));
       const bytes_view piece = content.first(std::min(content.size(), detail::file_turn));
-      file.write(piece);
+      file->write(piece);
       content = content.subspan(piece.size());
-      if (!content.empty()) co_await detail::yield_turn("write '" + path + "'");
-    }
-    file.commit();
+      if (content.empty()) file->commit();
+      return content.empty();
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("write", path, step);
   }
 
-  awaitable<directory_entry> stat(std::string path) { co_return root_->stat(beneath(path)); }
+  awaitable<directory_entry> stat(std::string path) {
+    std::optional<directory_entry> found;
+    const auto step = [&] {
+      found.emplace(root_->stat(beneath(path)));
+      return true;
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("stat", path, step);
+    co_return std::move(*found);
+  }
+
   awaitable<std::vector<directory_entry>> list(std::string path, list_options options = list_options()) {
-    detail::tree_walk walk = root_->walk(beneath(path), options);
+    std::optional<detail::tree_walk> walk;
     std::vector<directory_entry> entries;
-    while (std::optional<directory_entry> found = walk.next()) {
-      entries.push_back(std::move(*found));
-      if (entries.size() % detail::names_a_turn != 0) continue;
-      co_await detail::yield_turn("list '" + path + "'");
-    }
-    directory::sort_entries(entries);
+    const auto step = [&] {
+      if (!walk) walk.emplace(root_->walk(beneath(path), options));
+      for (std::size_t names = 0; names < detail::names_a_turn; ++names) {
+        std::optional<directory_entry> found = walk->next();
+        if (!found) {
+          directory::sort_entries(entries);
+          return true;
+        }
+        entries.push_back(std::move(*found));
+      }
+      return false;
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("list", path, step);
     co_return entries;
   }
+
   awaitable<void> make_directory(std::string path) {
-    root_->make_directory(beneath(path));
-    co_return;
+    const auto step = [&] {
+      root_->make_directory(beneath(path));
+      return true;
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("make directory", path, step);
   }
+
   awaitable<void> remove(std::string path) {
-    detail::tree_removal removal = root_->removal(workspace_path(path, path_));
-    co_await detail::remove_in_turns(removal, "remove '" + path + "'");
+    std::optional<detail::tree_removal> removal;
+    const auto step = [&] {
+      if (!removal) removal.emplace(root_->removal(workspace_path(path, path_)));
+      return removal->step(detail::names_a_turn);
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("remove", path, step);
   }
+
   awaitable<void> rename(std::string from, std::string to) {
-    root_->rename(workspace_path(from, path_), workspace_path(to, path_));
-    co_return;
+    const auto step = [&] {
+      root_->rename(workspace_path(from, path_), workspace_path(to, path_));
+      return true;
+    };
+    if (!in_one_turn(step)) co_await in_more_turns("rename", from, step);
   }
 
   awaitable<transfer_result> put_files(file_source& source) {
@@ -201,8 +249,13 @@ class basic_workspace_files {
 
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
     std::vector<file_request> clean;
-    clean.reserve(requests.size());
-    for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
+    const auto step = [&] {
+      clean.reserve(requests.size());
+      for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
+      return true;
+    };
+    const std::string first = requests.empty() ? "." : requests.front().path();
+    if (!in_one_turn(step)) co_await in_more_turns("read", first, step);
     co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
   }
 
@@ -232,22 +285,68 @@ class basic_workspace_files {
   }
 
   awaitable<transferred_file> put_one(file_source& source, const file_header& header) {
-    const std::string clean = workspace_path(header.destination(), path_);
-    if (header.type() == file_type::directory) {
-      root_->make_directory(clean);
-      root_->set_mode(clean, header.mode());
-      co_return transferred_file(header.source(), clean, 0);
-    }
-    detail::atomic_file file = create(clean);
+    std::string clean;
+    std::optional<detail::atomic_file> file;
+    const auto begin = [&] {
+      clean = workspace_path(header.destination(), path_);
+      if (header.type() == file_type::directory) {
+        root_->make_directory(clean);
+        root_->set_mode(clean, header.mode());
+      } else {
+        file.emplace(create(clean));
+      }
+      return true;
+    };
+    if (!in_one_turn(begin)) co_await in_more_turns("write", header.destination(), begin);
     std::uint64_t size = 0;
-    for (;;) {
+    while (file) {
       const bytes piece = co_await source.read(detail::file_turn);
+      const auto put = [&] {
+        if (piece.empty())
+          file->commit(header.mode());
+        else
+          file->write(piece);
+        return true;
+      };
+      if (!in_one_turn(put)) co_await in_more_turns("write", header.destination(), put);
       if (piece.empty()) break;
-      file.write(piece);
       size += piece.size();
     }
-    file.commit(header.mode());
     co_return transferred_file(header.source(), clean, size);
+  }
+
+  /// Calls `step` once, unless another thread has its turn. Returns true if the operation has ended, because `step` has
+  /// returned true. Otherwise the caller awaits `in_more_turns`.
+  bool in_one_turn(detail::callable_ref<bool()> step) const {
+    bool done = false;
+    const auto turn = [&] { done = checked(step); };
+    if (shared_) return shared_->try_look(turn) && done;
+    turn();
+    return done;
+  }
+
+  /// Calls `step` until it returns true, each time in a turn of its own.
+  /// \param doing, path  the operation, for the error of a cancellation; the caller keeps the path.
+  awaitable<void> in_more_turns(const char* doing, std::string_view path, detail::callable_ref<bool()> step) const {
+    bool done = false;
+    do {
+      co_await detail::yield_turn(std::string(doing) + " '" + std::string(path) + "'");
+      const auto turn = [&] { done = checked(step); };
+      if (!shared_)
+        turn();
+      else if (!shared_->try_look(turn))
+        co_await shared_->run([&turn] { return in_coroutine(turn); });
+    } while (!done);
+  }
+
+  bool checked(detail::callable_ref<bool()> step) const {
+    if (check_) check_();
+    return step();
+  }
+
+  static awaitable<void> in_coroutine(detail::callable_ref<void()> turn) {
+    turn();
+    co_return;
   }
 
   std::shared_ptr<const directory> root_;
@@ -255,6 +354,8 @@ class basic_workspace_files {
   std::optional<directory> staging_;
   std::shared_ptr<file_system::implementation> watcher_;
   bool is_watched_ = false;  // true from the first watch on
+  std::optional<detail::home_strand> shared_;
+  std::function<void()> check_;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

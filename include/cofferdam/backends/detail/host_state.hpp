@@ -14,6 +14,7 @@
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
+#include <cofferdam/detail/core/homed_files.hpp>
 #include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/os/command_request.hpp>
@@ -44,7 +45,8 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `enter(folders, c, request, opened)`: sets the directory in which a command starts, and returns true; `opened`
 ///   keeps it open. Returns false if `static resolve(self, c, request)`, a coroutine, must do so;
 /// * `closed()`: called when all processes have ended; if it returns false, again after 5 ms, at most 100 times;
-/// * `files(folders, commands)`: the operations on files;
+/// * `files(folders, commands)`: the operations on files. If callers on any executor may use them, `static
+///   shared_files(folders)` returns the same object, which has the member `share` of `workspace_files`;
 /// * `can_be_lost()`: returns false if `lost()` never returns an error;
 /// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
@@ -66,7 +68,9 @@ class host_state {
         commands_(std::move(commands)),
         shell_(std::move(shell)),
         variables_(place_.variables(*folders_, shell_)),
-        ended_(executor_) {}
+        ended_(executor_) {
+    if constexpr (has_shared_files<host_state>) shared_files().share(home_, [this] { require_usable(); });
+  }
 
   host_state(const host_state&) = delete;
   host_state& operator=(const host_state&) = delete;
@@ -77,6 +81,13 @@ class host_state {
   static auto with_files(const std::shared_ptr<host_state>& self, Operation operation) {
     self->require_usable();
     return operation(self->place_.files(*self->folders_, self->commands_));
+  }
+
+  /// Returns the files, for `run_on_files`. Any thread may call this function.
+  auto& shared_files() const noexcept
+    requires requires(host_folders& folders) { Place::shared_files(folders); }
+  {
+    return Place::shared_files(*folders_);
   }
 
   /// Returns the strand. All non-const members are called on it, unless documented otherwise.

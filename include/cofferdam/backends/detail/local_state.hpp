@@ -135,6 +135,8 @@ class basic_local_place {
     return folders.files();
   }
 
+  static workspace_files& shared_files(host_folders& folders) noexcept { return folders.files(); }
+
   bool enter(host_folders& folders, const command& c, spawn_request& request, unique_fd& opened) const {
     request.directory = folders.workspace_fd();
     if (c.working_directory() == ".") return true;

@@ -72,16 +72,14 @@ awaitable<process> environment_handle<State>::start(command c) const {
 
 template <class State>
 awaitable<bytes> environment_handle<State>::read_file(std::string path, std::size_t max_bytes) const {
-  return get()->home().run([state = get(), path = std::move(path), max_bytes] {
-    return State::with_files(state, [path, max_bytes](auto& files) { return files.read_file(path, max_bytes); });
-  });
+  return run_on_files(get(),
+                      [path = std::move(path), max_bytes](auto& files) { return files.read_file(path, max_bytes); });
 }
 
 template <class State>
 awaitable<void> environment_handle<State>::write_file(std::string path, bytes_view content) const {
-  return get()->home().run([state = get(), path = std::move(path), content] {
-    return State::with_files(state, [path, content](auto& files) { return files.write_file(path, content); });
-  });
+  return run_on_files(get(),
+                      [path = std::move(path), content](auto& files) { return files.write_file(path, content); });
 }
 
 template <class State>

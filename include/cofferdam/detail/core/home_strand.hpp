@@ -154,10 +154,28 @@ class home_strand {
     return look();
   }
 
+  /// Calls `look` and returns true, if no other thread runs a function of the strand. Otherwise returns false at once.
+  /// On the user's own strand there is no gate, so only a function of that strand can succeed.
+  template <class Look>
+  bool try_look(const Look& look) const {
+    if (!gate_) {
+      if (!runs_here()) return false;
+      look();
+      return true;
+    }
+    if (!gate_->try_enter()) return false;
+    const gate_exit at_end(*gate_);
+    look();
+    return true;
+  }
+
   /// Returns true if an executor is a strand of one of the recognised types.
   static bool is_strand(const asio::any_io_executor& executor) noexcept;
 
  private:
+  /// Returns true if the calling thread runs a function of the user's own strand.
+  bool runs_here() const noexcept;
+
   template <class Job>
   class kept_job final : public strand_gate::job {
    public:
