@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/environment_state.hpp>
 #include <cofferdam/backends/detail/host_folders.hpp>
 #include <cofferdam/backends/detail/local_commands.hpp>
 #include <cofferdam/core/asio.hpp>
@@ -12,19 +13,14 @@
 #include <cofferdam/core/guest_network.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/homed_files.hpp>
-#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/spawn.hpp>
-#include <cofferdam/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,7 +46,9 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 /// * `can_be_lost()`: returns false if `lost()` never returns an error;
 /// * `lost()`: returns the error with which the environment must end; no value if it may be used.
 template <class Place>
-class host_state {
+class host_state : public environment_state<host_state<Place>> {
+  using base = environment_state<host_state<Place>>;
+
  public:
   using settings_type = typename Place::settings_type;
 
@@ -61,19 +59,16 @@ class host_state {
 
   host_state(asio::any_io_executor executor, Place place, std::shared_ptr<host_folders> folders,
              local_commands commands, std::string shell)
-      : home_(executor),
+      : base(executor),
+        home_(executor),
         executor_(std::move(executor)),
         place_(std::move(place)),
         folders_(std::move(folders)),
-        commands_(std::move(commands)),
-        shell_(std::move(shell)),
-        variables_(place_.variables(*folders_, shell_)),
-        ended_(executor_) {
+        commands_(std::move(commands)) {
+    this->variables_ = place_.variables(*folders_, shell);
+    this->shell_ = std::move(shell);
     if constexpr (has_shared_files<host_state>) shared_files().share(home_, [this] { require_usable(); });
   }
-
-  host_state(const host_state&) = delete;
-  host_state& operator=(const host_state&) = delete;
 
   static constexpr const char* nothing_open = Place::nothing_open;
 
@@ -92,7 +87,6 @@ class host_state {
 
   /// Returns the strand. All non-const members are called on it, unless documented otherwise.
   const home_strand& home() const noexcept { return home_; }
-  kept_files& kept() noexcept { return kept_; }
   const Place& place() const noexcept { return place_; }
   Place& place() noexcept { return place_; }
   const host_folders& folders() const noexcept { return *folders_; }
@@ -104,33 +98,20 @@ class host_state {
 
   /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
   void abandon() {
-    closing_ = true;
+    this->closing_ = true;
     commands_.abandon();
   }
 
   /// Ends everything at once, unless the environment closes. Operations fail with `reason`.
   void fail(const error& reason) noexcept {
-    if (!closing_) commands_.lose(reason);
+    if (!this->closing_) commands_.lose(reason);
   }
 
-  static awaitable<void> close(std::shared_ptr<host_state> self) {
-    if (self->closing_) {
-      while (!self->closed_) co_await self->ended_.wait();
-      co_return;
-    }
-    self->closing_ = true;
-    std::exception_ptr failure;
-    try {
-      co_await self->commands_.close();
-      // A killed process may need some time until it is gone. The next environment removes what is left after that.
-      for (int attempt = 0; !self->place_.closed() && attempt < 100; ++attempt) co_await short_pause(self->executor_);
-      co_await host_folders::remove(self->folders_, self->executor_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    self->closed_ = true;
-    self->ended_.notify();
-    if (failure) std::rethrow_exception(failure);
+  static awaitable<void> end(std::shared_ptr<host_state> self) {
+    co_await self->commands_.close();
+    // A killed process may need some time until it is gone. The next environment removes what is left after that.
+    for (int attempt = 0; !self->place_.closed() && attempt < 100; ++attempt) co_await short_pause(self->executor_);
+    co_await host_folders::remove(self->folders_, self->executor_);
   }
 
   static awaitable<guest_network> network(std::shared_ptr<host_state> self) {
@@ -138,34 +119,23 @@ class host_state {
     co_return self->commands_.network();
   }
 
-  /// Makes the commands that begin from now on use a proxy on 127.0.0.1, and sets more variables of theirs.
-  void use_proxy(std::uint16_t port, const std::vector<std::string>& added) {
-    proxy_port_ = port;
-    for (const std::string& each : added) set_variable(variables_, each);
-  }
-
-  static awaitable<command_result> run(std::shared_ptr<host_state> self, command c) {
+  static awaitable<prepared_command> prepare_command(std::shared_ptr<host_state> self, const command& c) {
     self->require_usable();
-    prepared_command ready = self->prepare(c);
-    if (ready.refusal) co_return std::move(*ready.refusal);
-    if (!ready.has_entered) {
+    prepared_command ready;
+    ready.refusal = refuse_invalid(c);
+    if (!ready.refusal) ready.refusal = self->place_.judge(*self->folders_, c, ready.advice);
+    if (ready.refusal) co_return ready;
+    ready.request = self->request_of(c);
+    if (!self->place_.enter(*self->folders_, c, ready.request, ready.directory)) {
       co_await Place::resolve(self, c, ready.request);
       self->require_usable();
     }
-    command_result result = co_await self->commands_.session().run(std::move(c), std::move(ready.request));
-    if (result.advice().empty() && !ready.advice.empty()) result.advice(std::move(ready.advice));
-    co_return result;
+    ready.session = &self->commands_.session();
+    co_return ready;
   }
 
   static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
-    self->require_usable();
-    prepared_command ready = self->prepare(c);
-    if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
-    if (!ready.has_entered) {
-      co_await Place::resolve(self, c, ready.request);
-      self->require_usable();
-    }
-    process running = co_await self->commands_.session().start(std::move(c), std::move(ready.request));
+    process running = co_await base::start(self, std::move(c));
     if (!self->place_.can_be_lost()) co_return running;
     co_return process(std::make_unique<checked_process>(self, std::move(running)));
   }
@@ -207,7 +177,7 @@ class host_state {
   };
 
   void require_open() const {
-    if (closing_)
+    if (this->closing_)
       throw error(exec_errc::environment_closed,
                   std::string(Place::name) + ": the environment is closed; open another one");
   }
@@ -220,38 +190,11 @@ class host_state {
     throw *reason;
   }
 
-  /// A command that was checked before anything starts: the refusal, or the request to start it.
-  class prepared_command {
-   public:
-    std::optional<command_result> refusal;
-    std::string advice;  ///< for the result
-    spawn_request request;
-    unique_fd directory;       ///< keeps the working directory of `request` open
-    bool has_entered = false;  ///< false if `Place::resolve` must set the working directory
-  };
-
-  prepared_command prepare(const command& c) const {
-    prepared_command ready;
-    ready.refusal = refuse_invalid(c);
-    if (!ready.refusal) ready.refusal = place_.judge(*folders_, c, ready.advice);
-    if (ready.refusal) return ready;
-    ready.request = request_for(c, shell_, variables_, proxy_port_);
-    ready.has_entered = place_.enter(*folders_, c, ready.request, ready.directory);
-    return ready;
-  }
-
   home_strand home_;
-  kept_files kept_;
   asio::any_io_executor executor_;
   Place place_;
   std::shared_ptr<host_folders> folders_;
   local_commands commands_;
-  std::string shell_;
-  std::vector<std::string> variables_;
-  std::uint16_t proxy_port_ = 0;  // 0 if commands use no proxy
-  bool closing_ = false;
-  bool closed_ = false;
-  async_event ended_;  // notified when closed_ becomes true
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -8,19 +8,12 @@
 #include <cofferdam/backends/docker/detail/owned_container.hpp>
 #include <cofferdam/backends/docker/detail/snapshot_image.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/command.hpp>
-#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_message.hpp>
-#include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/session_files.hpp>
-#include <cofferdam/os/spawn.hpp>
 
 #include <asio/co_spawn.hpp>
 
@@ -71,26 +64,6 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     adopted_id_ = std::move(id);
     adopted_name_ = std::move(name);
   }
-
-  /// Sets the session that runs the commands.
-  /// \param variables  the environment variables of every command.
-  void begin(command_session session, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
-    files_ = std::move(files);
-    session_ = std::move(session);
-    variables_ = std::move(variables);
-  }
-
-  /// Runs a command of this library in the root directory.
-  /// \param c  a command of separate words, not a shell line, because the shell has not been determined yet.
-  static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    request.directory_path = "/";
-    command_result result = co_await self->session().run(std::move(c), std::move(request));
-    co_return result;
-  }
-
-  /// Sets the shell for commands that are shell lines.
-  void shell(std::string path) noexcept { shell_ = std::move(path); }
 
   /// Removes the container, unless it is adopted, and closes all connections after a failure of the opening.
   awaitable<void> discard() {

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/backends/detail/environment_state.hpp>
 #include <cofferdam/backends/e2b/command_transport.hpp>
 #include <cofferdam/backends/e2b/create_options.hpp>
 #include <cofferdam/backends/e2b/detail/account.hpp>
@@ -22,19 +23,15 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/guest_network.hpp>
-#include <cofferdam/core/process.hpp>
 #include <cofferdam/core/warning.hpp>
-#include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
-#include <cofferdam/detail/core/kept_files.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/session_files.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
@@ -60,7 +57,9 @@
 namespace cofferdam::inline COFFERDAM_ABI::e2b::detail {
 
 /// The state of an environment in E2B. The environment and the coroutines of its operations share it.
-class sandbox : public std::enable_shared_from_this<sandbox> {
+class sandbox : public cofferdam::detail::environment_state<sandbox>, public std::enable_shared_from_this<sandbox> {
+  using base = cofferdam::detail::environment_state<sandbox>;
+
  public:
   using clock = std::chrono::steady_clock;
 
@@ -92,14 +91,12 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   sandbox(asio::any_io_executor executor, std::shared_ptr<api> service,
           std::shared_ptr<const sandbox_settings> settings)
-      : home_(executor),
+      : base(executor),
+        home_(executor),
         executor_(std::move(executor)),
         service_(std::move(service)),
         settings_(std::move(settings)),
-        prolongs_(executor_),
-        changed_(executor_) {}
-  sandbox(const sandbox&) = delete;
-  sandbox& operator=(const sandbox&) = delete;
+        prolongs_(executor_) {}
 
   static constexpr const char* nothing_open =
       "e2b: not open (default-constructed or moved from); call open() on the provider first";
@@ -112,7 +109,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   const asio::any_io_executor& executor() const noexcept { return executor_; }
   /// Returns the strand on which this object is used. Only data that `open` sets once may be read elsewhere.
   const cofferdam::detail::home_strand& home() const noexcept { return home_; }
-  cofferdam::detail::kept_files& kept() noexcept { return kept_; }
 
   void require_open() const {
     if (closing_ || !session_)
@@ -120,24 +116,16 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     daemon_->require();
   }
 
-  static awaitable<command_result> run(std::shared_ptr<sandbox> self, command c) {
+  static awaitable<cofferdam::detail::prepared_command> prepare_command(std::shared_ptr<sandbox> self,
+                                                                        const command& c) {
     co_await self->until_running();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return std::move(*refusal);
+    cofferdam::detail::prepared_command ready;
+    ready.refusal = refuse_invalid(c);
+    if (ready.refusal) co_return ready;
     const bool by_warden = co_await is_for_warden(self, c);
-    spawn_request request = co_await self->request_of(c, by_warden);
-    command_result result = co_await self->session(by_warden).run(std::move(c), std::move(request));
-    co_return result;
-  }
-
-  static awaitable<process> start(std::shared_ptr<sandbox> self, command c) {
-    co_await self->until_running();
-    std::optional<command_result> refusal = refuse_invalid(c);
-    if (refusal) co_return process::finished(std::move(*refusal));
-    const bool by_warden = co_await is_for_warden(self, c);
-    spawn_request request = co_await self->request_of(c, by_warden);
-    process running = co_await self->session(by_warden).start(std::move(c), std::move(request));
-    co_return running;
+    ready.request = co_await self->request_of(c, by_warden);
+    ready.session = &self->session(by_warden);
+    co_return ready;
   }
 
   /// Returns the process id of the warden's shell at the daemon; 0 if there is none.
@@ -153,11 +141,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
 
   /// Makes the commands that begin from now on use a proxy on 127.0.0.1, and sets more variables of theirs.
   void use_proxy(std::uint16_t port, const std::vector<std::string>& added) {
-    proxy_port_ = port;
-    for (const std::string& each : added) {
-      set_variable(variables_, each);
-      set_variable(own_variables_, each);
-    }
+    base::use_proxy(port, added);
+    for (const std::string& each : added) set_variable(own_variables_, each);
   }
 
   /// Runs an operation on the files. If the sandbox is paused by this client, the operation waits until `resume`.
@@ -205,15 +190,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     }
   }
 
-  /// Ends all commands. Also ends the sandbox, unless the recipe has connected to an existing one. A second call waits
-  /// for the first.
-  static awaitable<void> close(std::shared_ptr<sandbox> self) {
-    if (self->closing_) {
-      while (!self->closed_) co_await self->changed_.wait();
-      co_return;
-    }
-    self->closing_ = true;
-    self->changed_.notify();
+  /// Ends all commands. Also ends the sandbox, unless the recipe has connected to an existing one.
+  static awaitable<void> end(std::shared_ptr<sandbox> self) {
     self->prolongs_.cancel();
     std::exception_ptr failure;
     try {
@@ -234,8 +212,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
     while (self->prolonging_) co_await self->changed_.wait();
     co_await self->daemon_->close_connections();
     co_await self->service_->close();
-    self->closed_ = true;
-    self->changed_.notify();
     if (failure) std::rethrow_exception(failure);
   }
 
@@ -565,7 +541,6 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   static constexpr std::size_t max_said = std::size_t{256} * 1024;
 
   cofferdam::detail::home_strand home_;
-  cofferdam::detail::kept_files kept_;
   asio::any_io_executor executor_;
   std::shared_ptr<api> service_;
   std::shared_ptr<const sandbox_settings> settings_;
@@ -575,11 +550,8 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   envd_session session_;                    // starts each command by the daemon
   std::shared_ptr<sandbox_warden> warden_;  // null if the daemon starts all commands
   workspace_place where_;
-  std::vector<std::string> variables_;      // added to those of a process of the daemon
-  std::vector<std::string> own_variables_;  // all variables of a command of the warden
-  std::string shell_;
+  std::vector<std::string> own_variables_;  // all variables of a command of the warden; the daemon adds `variables_`
   std::string tag_;
-  std::uint16_t proxy_port_ = 0;  // 0 if commands use no proxy
   clock::time_point end_at_ = clock::time_point::max();
   clock::time_point retry_at_{};
   bool is_ours_ = false;
@@ -590,9 +562,7 @@ class sandbox : public std::enable_shared_from_this<sandbox> {
   bool is_ready_ = false;  // true after `open`
   bool starting_ = false;  // true while a warden is being started
   bool warned_ = false;
-  bool closing_ = false;
-  bool closed_ = false;
-  cofferdam::detail::async_event changed_;  // notified when a flag above changes
+  // `changed_` is also notified when a flag above changes.
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -9,23 +9,14 @@
 #include <cofferdam/backends/kubernetes/detail/owned_pod.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
-#include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
-#include <cofferdam/os/command_request.hpp>
-#include <cofferdam/os/command_session.hpp>
-#include <cofferdam/os/session_files.hpp>
-#include <cofferdam/os/spawn.hpp>
 
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::kubernetes::detail {
 
@@ -73,25 +64,8 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     lease_ = std::move(of_claim);
     claim_lease::begin(lease_);
   }
-  /// Sets the session that runs the commands.
-  /// \param variables  the environment variables of every command.
-  void begin(command_session session, std::shared_ptr<session_files> files, std::vector<std::string> variables) {
-    files_ = std::move(files);
-    session_ = std::move(session);
-    variables_ = std::move(variables);
-  }
-  /// Sets the shell for commands that are shell lines.
-  void shell(std::string path) noexcept { shell_ = std::move(path); }
+  using base::shell;
   const std::string& shell() const noexcept { return shell_; }
-
-  /// Runs a command of this library in the root directory.
-  /// \param c  a command of separate words, not a shell line.
-  static awaitable<command_result> probe(std::shared_ptr<sandbox> self, command c) {
-    spawn_request request = request_for(c, self->shell_, self->variables_);
-    request.directory_path = "/";
-    command_result result = co_await self->session().run(std::move(c), std::move(request));
-    co_return result;
-  }
 
   /// Shows that the NetworkPolicy of this library is enforced, and returns the description of this wall; throws if this
   /// cannot be shown.
