@@ -45,7 +45,7 @@ if(COFFERDAM_CORE_ONLY)
   set(cofferdam_pc_compiled_from cofferdam-core)
 endif()
 set(cofferdam_pc_compiled_cflags -DCOFFERDAM_SEPARATE_COMPILATION)
-foreach(definition IN LISTS COFFERDAM_COMPILED_DEFINITIONS)
+foreach(definition IN LISTS cofferdam_compiled_definitions)
   string(APPEND cofferdam_pc_compiled_cflags " -D${definition}")
 endforeach()
 

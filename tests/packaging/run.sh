@@ -114,19 +114,30 @@ pkg_config() {
     "$cxx" -std=c++20 "$here/linked.cpp" -o pc $words && runs ./pc
 }
 
+# Definitions that change the layout of Asio's types reach the users of the library, by CMake and by pkg-config.
+layout=(ASIO_DISABLE_SMALL_BLOCK_RECYCLING ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING)
+
 installed_compiled() {
   cmake_for -S "$source" -B made_compiled -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=OFF \
-    -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_CORE_ONLY=ON -DCOFFERDAM_INSTALL_COMPILED=ON &&
+    -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_CORE_ONLY=ON -DCOFFERDAM_INSTALL_COMPILED=ON \
+    "-DCMAKE_CXX_FLAGS=-D${layout[0]}" "-DCOFFERDAM_COMPILED_DEFINITIONS=${layout[1]}" &&
     cmake --build made_compiled && cmake --install made_compiled --prefix "$folder/prefix_compiled" &&
     test -f prefix_compiled/include/cofferdam/backends/impl/local.ipp &&
     test -n "$(find prefix_compiled -name libcofferdam.a)" &&
     cmake_for -S "$here/find_package_compiled" -B found_compiled -DCMAKE_PREFIX_PATH="$folder/prefix_compiled" &&
-    cmake --build found_compiled && found_compiled/local | grep -qx hello
+    cmake --build found_compiled && found_compiled/local | grep -qx hello &&
+    has_layout "$(cat found_compiled/build.ninja)"
+}
+
+# has_layout TEXT: the text defines all of `layout`.
+has_layout() {
+  local each
+  for each in "${layout[@]}"; do grep -q -e "-D$each\b" <<<"$1" || return 1; done
 }
 
 pkg_config_compiled() {
   local words
-  words=$(with_pc "$folder/prefix_compiled" pkg-config --cflags --libs cofferdam-compiled) &&
+  words=$(with_pc "$folder/prefix_compiled" pkg-config --cflags --libs cofferdam-compiled) && has_layout "$words" &&
     "$cxx" -std=c++20 "$here/local.cpp" -o pc_local $words && ./pc_local | grep -qx hello
 }
 
