@@ -14,8 +14,11 @@
 
 #include <cofferdam/backends/e2b/impl/code_interpreter.ipp>
 #include <cofferdam/backends/e2b/impl/folder_watch.ipp>
+#include <cofferdam/backends/e2b/impl/process_event.ipp>
 #include <cofferdam/backends/e2b/impl/process_follower.ipp>
+#include <cofferdam/backends/e2b/impl/sandbox_filter.ipp>
 #include <cofferdam/backends/e2b/impl/sandbox_list.ipp>
+#include <cofferdam/backends/e2b/impl/signed_url.ipp>
 #include <cofferdam/backends/impl/docker.ipp>
 #include <cofferdam/backends/impl/e2b.ipp>
 #include <cofferdam/backends/impl/jail.ipp>
@@ -24,6 +27,7 @@
 #include <cofferdam/backends/impl/over.ipp>
 #include <cofferdam/backends/kubernetes/impl/cluster_info.ipp>
 #include <cofferdam/backends/kubernetes/impl/pod_options.ipp>
+#include <cofferdam/code/detail/impl/python_settings.ipp>
 #include <cofferdam/code/impl/analyze_code.ipp>
 #include <cofferdam/code/impl/e2b_interpreter.ipp>
 #include <cofferdam/code/impl/guard.ipp>
@@ -35,6 +39,7 @@
 #include <cofferdam/core/impl/run.ipp>
 #include <cofferdam/core/impl/trace_event.ipp>
 #include <cofferdam/core/impl/trace_file.ipp>
+#include <cofferdam/detail/backends/e2b/impl/endpoint.ipp>
 #include <cofferdam/detail/core/impl/async_event.ipp>
 #include <cofferdam/detail/core/impl/callbacks.ipp>
 #include <cofferdam/detail/core/impl/home_strand.ipp>
@@ -58,12 +63,14 @@
 #include <cofferdam/llm/impl/chat_completions_client.ipp>
 #include <cofferdam/llm/impl/chat_model.ipp>
 #include <cofferdam/llm/impl/llm_review.ipp>
+#include <cofferdam/llm/impl/review_verdict.ipp>
 #include <cofferdam/llm/impl/sub_agent.ipp>
 #include <cofferdam/llm/impl/traced_model.ipp>
 #include <cofferdam/llm/impl/usage_meter.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
 #include <cofferdam/net/impl/listener.ipp>
 #include <cofferdam/net/impl/proxy.ipp>
+#include <cofferdam/net/impl/readable_json.ipp>
 #include <cofferdam/net/impl/tls_listener.ipp>
 #include <cofferdam/network/impl/allow_hosts.ipp>
 #include <cofferdam/network/impl/egress_policy.ipp>

@@ -8,7 +8,6 @@
 #include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/llm/chat_message.hpp>
-#include <cofferdam/llm/detail/read_json.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

@@ -2,39 +2,21 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/backends/detail/parse_object.hpp>
 #include <cofferdam/backends/e2b.hpp>
-#include <cofferdam/backends/e2b/sandbox_error.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
-#include <cofferdam/core/workspace_path.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/output_collector.hpp>
-#include <cofferdam/detail/core/utf8.hpp>
-#include <cofferdam/detail/net/http_client.hpp>
-#include <cofferdam/detail/net/http_limits.hpp>
-#include <cofferdam/detail/net/json_object_view.hpp>
-#include <cofferdam/detail/net/percent_encoding.hpp>
-#include <cofferdam/detail/net/untrusted_json.hpp>
-#include <cofferdam/net/http_message.hpp>
-#include <cofferdam/net/net_error.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,11 +24,22 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace cofferdam::inline COFFERDAM_ABI {
+
+namespace detail {
+class http_client;
+class http_exchange;
+class http_limits;
+}  // namespace detail
+
+class http_request;
+
+}  // namespace cofferdam::inline COFFERDAM_ABI
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 
@@ -73,17 +66,7 @@ class rich_output {
  public:
   rich_output() = default;
   /// \param line  a JSON object of the type `result` from the report of a run; see `execution_reader`.
-  explicit rich_output(const boost::json::object& line)
-      : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
-    for (const auto& [key, value] : line) {
-      const std::string name(key.data(), key.size());
-      if (name == "type" || name == "is_main_result" || value.is_null()) continue;
-      if (const boost::json::string* const text = value.if_string())
-        forms_.emplace(name, std::string(text->data(), text->size()));
-      else if (name != "extra" || (value.is_object() && !value.get_object().empty()))
-        forms_.emplace(name, boost::json::serialize(value));
-    }
-  }
+  explicit rich_output(const boost::json::object& line);
 
   /// Returns true if this is the value of the last expression, and false if the code called a display function.
   bool is_value() const noexcept { return is_value_; }
@@ -176,19 +159,7 @@ class execution_reader {
   /// Parses the next part of the report.
   /// \throws error{exec_errc::io_error} with net_errc::malformed if a line is not a JSON object.
   /// \throws error{exec_errc::too_large} if a line is longer than the limit of all results plus 1 MiB.
-  void feed(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      if (end > limits_.results() + slack - line_.size())
-        throw error(exec_errc::too_large, "e2b: the code interpreter sent a line of more than " +
-                                              std::to_string(limits_.results() + slack) + " bytes");
-      line_ += text.substr(0, end);
-      if (end == text.size()) return;
-      text.remove_prefix(end + 1);
-      if (!line_.empty()) take_line();
-      line_.clear();
-    }
-  }
+  void feed(std::string_view text);
 
   /// Returns true if the report of the run is complete, or `time_out` was called.
   bool ended() const noexcept { return ended_; }
@@ -208,31 +179,7 @@ class execution_reader {
   using error = cofferdam::error;
   static constexpr std::size_t slack = std::size_t{1024} * 1024;
 
-  void take_line() {
-    namespace json = cofferdam::detail;
-    const boost::json::object message =
-        json::parse_object(line_, exec_errc::io_error, "e2b: a line of the code interpreter");
-    const std::string_view type = json::text_at(message, "type");
-    if (type == "stdout") {
-      out_.append(as_bytes(json::text_at(message, "text")));
-    } else if (type == "stderr") {
-      err_.append(as_bytes(json::text_at(message, "text")));
-    } else if (type == "result") {
-      if (line_.size() > limits_.results() - kept_) {
-        ++made_.dropped_;
-        return;
-      }
-      kept_ += line_.size();
-      made_.results_.emplace_back(message);
-    } else if (type == "error") {
-      made_.failure_.emplace(std::string(json::text_at(message, "name")), std::string(json::text_at(message, "value")),
-                             std::string(json::text_at(message, "traceback")));
-    } else if (type == "number_of_executions") {
-      made_.number_ = json::number_at(message, "execution_count").value_or(0);
-    } else if (type == "end_of_execution") {
-      ended_ = true;
-    }
-  }
+  void take_line();
 
   execution_limits limits_;
   cofferdam::detail::output_collector out_;

@@ -4,12 +4,13 @@
 
 #include <cofferdam/backends/e2b/process_event.hpp>
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/detail/net/connect_client.hpp>
 
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <utility>
+
+namespace cofferdam::inline COFFERDAM_ABI::detail {
+class connect_stream;
+}  // namespace cofferdam::inline COFFERDAM_ABI::detail
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
 

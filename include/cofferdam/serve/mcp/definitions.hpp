@@ -2,12 +2,13 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
-#include <cofferdam/serve/mcp/detail/json_rpc.hpp>
+#include <cofferdam/detail/net/json_object_view.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,7 +78,7 @@ class resource_definition {
       if (end == std::string_view::npos || end == 0) return std::nullopt;
       const std::string_view value = uri.substr(0, end);
       if (!with_slashes && value.find('/') != std::string_view::npos) return std::nullopt;
-      found[detail::json_view(name)] = boost::json::string(detail::json_view(value));
+      found[cofferdam::detail::json_view(name)] = cofferdam::detail::json_text(value);
       uri.remove_prefix(end);
     }
     return uri.empty() ? std::optional(found) : std::nullopt;

@@ -11,6 +11,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/core/workspace_path.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
@@ -31,7 +32,10 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -48,6 +52,58 @@
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::e2b {
+
+COFFERDAM_DECL rich_output::rich_output(const boost::json::object& line)
+    : is_value_(cofferdam::detail::is_true_at(line, "is_main_result")) {
+  for (const auto& [key, value] : line) {
+    const std::string name(key.data(), key.size());
+    if (name == "type" || name == "is_main_result" || value.is_null()) continue;
+    if (const boost::json::string* const text = value.if_string())
+      forms_.emplace(name, std::string(text->data(), text->size()));
+    else if (name != "extra" || (value.is_object() && !value.get_object().empty()))
+      forms_.emplace(name, boost::json::serialize(value));
+  }
+}
+
+COFFERDAM_DECL void execution_reader::feed(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (end > limits_.results() + slack - line_.size())
+      throw error(exec_errc::too_large, "e2b: the code interpreter sent a line of more than " +
+                                            std::to_string(limits_.results() + slack) + " bytes");
+    line_ += text.substr(0, end);
+    if (end == text.size()) return;
+    text.remove_prefix(end + 1);
+    if (!line_.empty()) take_line();
+    line_.clear();
+  }
+}
+
+COFFERDAM_DECL void execution_reader::take_line() {
+  namespace json = cofferdam::detail;
+  const boost::json::object message =
+      json::parse_object(line_, exec_errc::io_error, "e2b: a line of the code interpreter");
+  const std::string_view type = json::text_at(message, "type");
+  if (type == "stdout") {
+    out_.append(as_bytes(json::text_at(message, "text")));
+  } else if (type == "stderr") {
+    err_.append(as_bytes(json::text_at(message, "text")));
+  } else if (type == "result") {
+    if (line_.size() > limits_.results() - kept_) {
+      ++made_.dropped_;
+      return;
+    }
+    kept_ += line_.size();
+    made_.results_.emplace_back(message);
+  } else if (type == "error") {
+    made_.failure_.emplace(std::string(json::text_at(message, "name")), std::string(json::text_at(message, "value")),
+                           std::string(json::text_at(message, "traceback")));
+  } else if (type == "number_of_executions") {
+    made_.number_ = json::number_at(message, "execution_count").value_or(0);
+  } else if (type == "end_of_execution") {
+    ended_ = true;
+  }
+}
 
 COFFERDAM_DECL code& code::in(const code_context& where) {
   context_ = where.id();
