@@ -29,13 +29,14 @@ def problems(root):
     cells = {name: detail / "python_notebook" / f"{name}.py" for name in maker().IN_NOTEBOOK}
     judge(cells, detail / "python_notebook.hpp", lambda *sources: maker().notebook_header(dict(zip(cells, sources))),
           found)
-    judge({"": detail / "python_code_reader.py"}, detail / "python_code_reader.hpp", maker().reader_header, found)
+    parts = {name: detail / "python_code_reader" / f"{name}.py" for name in maker().IN_READER}
+    judge(parts, detail / "python_code_reader.hpp", lambda *sources: maker().reader_header(dict(zip(parts, sources))), found)
     scripts = {"pyodide_driver": (["pyodide_driver.js", "pyodide_run.py"], maker().pyodide_header),
                "pyodide_reader": (["pyodide_reader.js"], maker().pyodide_reader_header)}
     for name, (sources, header) in scripts.items():
-        parts = [detail / source for source in sources]
-        if all(part.is_file() for part in parts):
-            compare(parts, detail / f"{name}.hpp", header, found)
+        paths = [detail / source for source in sources]
+        if all(path.is_file() for path in paths):
+            compare(paths, detail / f"{name}.hpp", header, found)
     return found
 
 
@@ -61,23 +62,26 @@ def compare(sources, written, header, found):
         found.append(f"{written.name}: is not what its sources give; run make_python_driver.py")
 
 
-SMALL = "import os\nos.getpid()\n"
 DRIVER = DETAIL + "python_driver/driver.py"
 SOURCES = {name: f'"""A module."""\nimport os\nx_{name} = os.getpid()\n' for name in maker().MODULES}
-KERNEL = {**SOURCES, "kernel": SMALL.replace("import", '"""A module."""\nimport')}
+KERNEL = {**SOURCES, "kernel": '"""A module."""\nimport os\nos.getpid()\n'}
 KERNEL = {name: KERNEL[name] for name in maker().IN_KERNEL}
 CELLS = {name: f'"""A module."""\nimport os\ny_{name} = os.getpid()\n' for name in maker().IN_NOTEBOOK}
+PARTS = {name: f'"""A module."""\nimport os\nz_{name} = os.getpid()\n' for name in maker().IN_READER}
 GOOD = {**{f"{DETAIL}python_driver/{name}.py": source for name, source in SOURCES.items()},
         DETAIL + "python_driver.hpp": maker().driver_header(SOURCES),
         DETAIL + "python_driver/kernel.py": KERNEL["kernel"], DETAIL + "python_kernel.hpp": maker().kernel_header(KERNEL),
         **{f"{DETAIL}python_notebook/{name}.py": source for name, source in CELLS.items()},
         DETAIL + "python_notebook.hpp": maker().notebook_header(CELLS),
-        DETAIL + "python_code_reader.py": SMALL, DETAIL + "python_code_reader.hpp": maker().reader_header(SMALL)}
+        **{f"{DETAIL}python_code_reader/{name}.py": source for name, source in PARTS.items()},
+        DETAIL + "python_code_reader.hpp": maker().reader_header(PARTS)}
 BAD = [
     ("a module that was changed", {DRIVER: SOURCES["driver"] + "os.getppid()\n"}, "is not what"),
     ("a header that was changed", {DETAIL + "python_driver.hpp": maker().driver_header(SOURCES) + "\n"}, "is not what"),
-    ("another header that was changed", {DETAIL + "python_code_reader.hpp": maker().reader_header(SMALL + "\n")},
+    ("another header that was changed", {DETAIL + "python_code_reader.hpp": maker().reader_header(PARTS) + "\n"},
      "is not what"),
+    ("a module of the reader that was changed", {DETAIL + "python_code_reader/calls.py": "import os\n"},
+     "python_code_reader.hpp: is not what"),
     ("a module of notebooks that was changed", {DETAIL + "python_notebook/shows.py": "import os\n"}, "is not what"),
     ("a module for kernels that was changed", {DETAIL + "python_driver/kernel.py": KERNEL["kernel"] + "1\n"},
      "python_kernel.hpp: is not what"),

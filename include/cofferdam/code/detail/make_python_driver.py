@@ -16,7 +16,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULES = ("base", "files", "values", "interpreter", "run", "nursery", "driver")  # order of the program's parts
 IN_PYODIDE = ("files", "values", "interpreter")  # the modules that also run in Pyodide
 IN_KERNEL = ("values", "kernel")  # the modules that run in a kernel of E2B's code interpreter
-IN_NOTEBOOK = ("cells", "shows", "charts", "commands", "notebook")  # the parts of the program of notebooks
+# The parts of the program of notebooks.
+IN_NOTEBOOK = ("cells", "shows", "charts", "commands", "shell", "imports", "notebook")
+# The parts of the program that reads Python code for guards.
+IN_READER = ("facts", "nodes", "library", "scopes", "constants", "resolver", "texts", "uses", "calls", "loops",
+             "statements", "reader", "program")
 CODE_TOOLS = "../../serve/mcp/detail/code_tools"  # above this folder in the order of the library's folders
 MARK = "driver_ends"  # ends each raw string literal, so the programs must not contain `)driver_ends"`
 PIECE = 8000  # maximum bytes of one literal; compilers need not accept more than 64 KiB
@@ -71,11 +75,12 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {{
 def joined(name, source):
     """Returns a module as a part of one program. Leaves out its licence, its docstring, and its imports of other
     modules, except that the first module stays whole."""
-    if name in (MODULES[0], IN_NOTEBOOK[0]):
+    if name in (MODULES[0], IN_NOTEBOOK[0], IN_READER[0]):
         return source
     body = ast.parse(source).body
     source = "".join(source.splitlines(True)[body[0].end_lineno:])
-    return re.sub(rf"^from ({'|'.join(MODULES + IN_NOTEBOOK)}) import .*\n", "", source, flags=re.M).strip("\n") + "\n"
+    modules = "|".join(MODULES + IN_NOTEBOOK + IN_READER)
+    return re.sub(rf"^from ({modules}) import .*\n", "", source, flags=re.M).strip("\n") + "\n"
 
 
 def driver_header(sources):
@@ -105,9 +110,11 @@ def kernel_header(sources):
                  listing("python_kernel", names, "The program for a kernel of E2B's code interpreter"))
 
 
-def reader_header(source):
-    names, text = literals(source, "python_code_reader", "python_code_reader.py")
-    return whole("python_code_reader.py", text + "\n" +
+def reader_header(sources):
+    """Returns the text of python_code_reader.hpp. `sources` is {module name: source}."""
+    source = "\n\n".join(joined(name, sources[name]) for name in IN_READER)
+    names, text = literals(source, "python_code_reader", "python_code_reader/*.py")
+    return whole("python_code_reader/*.py", text + "\n" +
                  listing("python_code_reader", names, "The program of the Python code reader"))
 
 
@@ -138,7 +145,7 @@ def main(arguments):
     wanted = {"python_driver.hpp": driver_header({name: read(f"python_driver/{name}.py") for name in MODULES}),
               "python_kernel.hpp": kernel_header({name: read(f"python_driver/{name}.py") for name in IN_KERNEL}),
               "python_notebook.hpp": notebook_header({name: read(f"python_notebook/{name}.py") for name in IN_NOTEBOOK}),
-              "python_code_reader.hpp": reader_header(read("python_code_reader.py"))}
+              "python_code_reader.hpp": reader_header({name: read(f"python_code_reader/{name}.py") for name in IN_READER})}
     wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
     wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))
     wanted[CODE_TOOLS + ".hpp"] = code_tools_header(read(CODE_TOOLS + ".py"))

@@ -31,7 +31,7 @@ inline std::optional<feature_kind> fact_kind_of(std::string_view word) {
   return static_cast<feature_kind>(found - words.begin());
 }
 
-/// Parses the JSON that a reader (python_code_reader.py) has written about `source`.
+/// Parses the JSON that a reader (python_code_reader/) has written about `source`.
 /// \throws error{exec_errc::io_error} if the JSON does not have the expected form.
 inline code_analysis parse_facts(std::string source, std::string_view answer) {
   const auto no_answer = [] {

@@ -14,10 +14,10 @@ namespace cofferdam::inline COFFERDAM_ABI::detail {
 inline constexpr std::string_view pyodide_reader_1 = R"driver_ends(// SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 //
-// Runs python_code_reader.py, which analyses Python code for guards, in Pyodide's interpreter. Runs in a Deno that may
-// read Pyodide's own files, the runner's snapshot, and nothing else. The analysed code is never executed. The arguments
-// are Pyodide's folder, as a URL, the text of python_code_reader.py, which describes the standard input and output, and
-// the file of the snapshot, or an empty text. With the snapshot, the start takes a tenth of the time.
+// Runs the program of python_code_reader/, which analyses Python code for guards, in Pyodide's interpreter. Runs in a
+// Deno that may read Pyodide's own files, the runner's snapshot, and nothing else. The analysed code is never executed.
+// The arguments are Pyodide's folder, as a URL, the text of the program, which describes the standard input and output,
+// and the file of the snapshot, or an empty text. With the snapshot, the start takes a tenth of the time.
 
 const [folder, program, image] = Deno.args;
 

@@ -953,10 +953,7 @@ def with_names(text, names):
     return re.sub(r"\$(\$?[\w.]+)(?=([^']*'[^']*')*[^']*$)", value, text)
 
 
-import builtins
-import os
 import sys
-import types
 
 
 
@@ -964,20 +961,11 @@ class UsageError(Exception):
     """A magic that does not exist, or that was used wrongly."""
 
 
-# The error of a bash context whose cell ends with a failing command. As at E2B, it has the exit code, and no name.
-BashError = type("", (Exception,), {"__module__": "builtins"})
 UsageError.__module__ = "IPython.core.error"
-MOST_ITEMS = 20000  # maximum count of the items of a list or dict that is also sent as JSON
-HIDDEN = {"magic", "cofferdam_bash"}  # names that begin as cell magics do, but that users do not call
-MAGIC_CODE = "<magic>"  # the file name of code that a magic was given
 ALIASES = {"ls": "ls -F", "ll": "ls -lF", "cat": "cat", "cp": "cp", "mv": "mv", "rm": "rm", "mkdir": "mkdir",
            "rmdir": "rmdir", "man": "man"}
 WITHOUT_EFFECT = {"load_ext", "reload_ext", "unload_ext", "autoreload", "config", "colors", "xmode", "precision",
                   "matplotlib", "automagic", "pdb"}
-PROGRAMS = {"bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy"}
-FORMS = {"html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
-         "svg": "image/svg+xml", "SVG": "image/svg+xml", "javascript": "application/javascript",
-         "js": "application/javascript"}
 
 
 class Nothing:
@@ -1019,8 +1007,7 @@ class Shell:
         line = expand(line, self.names(_stack_depth)) if name not in ("timeit", "time") else line
         return self.notebook.system(ALIASES[name] + " " + line) if made is None else made(line)
 
-)driver_ends";
-inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def run_cell_magic(self, name, line, cell):
+    def run_cell_magic(self, name, line, cell):
         made = self.cells.get(name) or self.notebook.cell_magic(name)
         if made is None:
             known = name in self.lines or hasattr(self.notebook, "line_" + name) or name in ALIASES
@@ -1036,7 +1023,8 @@ inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def run_
     def run_cell(self, source, *ignored, **ignored_too):
         return self.notebook.run_body(source, 0)
 
-    def ev(self, expression):
+)driver_ends";
+inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def ev(self, expression):
         return eval(expression, self.user_ns)
 
     def ex(self, source):
@@ -1060,6 +1048,110 @@ inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def run_
 
 
 Shell.__module__, Shell.__qualname__ = "IPython.core.interactiveshell", "InteractiveShell"
+
+
+class Modules:
+    """An import hook that serves the modules of IPython which take part in the display of values.
+
+    They replace those of an installed IPython, because these have no kernel here to which they could send anything.
+    """
+    SERVED = {"IPython", "IPython.display", "IPython.core", "IPython.core.display", "IPython.core.display_functions",
+              "IPython.core.getipython", "IPython.core.magic"}
+    IF_MISSING = {"IPython.core.error", "IPython.core.pylabtools"}
+
+    def __init__(self, notebook):
+        self.notebook = notebook
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.SERVED and name not in self.IF_MISSING and name != "matplotlib.pyplot":
+            return None
+        import importlib.machinery  # not before: this import may call this function
+        if name in self.SERVED or name in self.IF_MISSING and not path:
+            spec = importlib.machinery.ModuleSpec(name, self, origin=DRIVER)
+            if name in ("IPython", "IPython.core"):
+                spec.submodule_search_locations = self.installed(name, path)
+            return spec
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module):
+                execute(module)
+                module.show = self.notebook.show_function()
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+    @staticmethod
+    def installed(name, path):
+        """Returns the folders of an installed IPython, whose other modules can still be imported."""
+        import importlib.machinery
+        try:
+            found = importlib.machinery.PathFinder.find_spec(name, path)
+        except Exception:
+            found = None
+        return list(found.submodule_search_locations or []) if found is not None else []
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        notebook, shell, names = self.notebook, self.notebook.shell, module.__dict__
+        kind = module.__name__.rpartition(".")[2]
+        if kind in ("IPython", "getipython", "display", "display_functions"):
+            names["get_ipython"] = notebook.get_ipython
+        if kind == "IPython":
+            names.update(version_info=(9, 0, 0, ""), __version__="9.0.0")
+        elif kind == "error":
+            names["UsageError"] = UsageError
+        elif kind == "pylabtools":
+            names["backend2gui"] = {}
+        elif kind == "magic":
+            for way in ("line", "cell", "line_cell"):
+                names["register_%s_magic" % way] = registrar(shell, way)
+        elif kind in ("display", "display_functions"):
+            names.update((made.__name__, made) for made in SHOWN_BY_NAME)
+            names.update(display=notebook.display, publish_display_data=notebook.publish,
+                         update_display=nothing, clear_output=nothing, set_matplotlib_formats=nothing,
+                         set_matplotlib_close=nothing)
+            for form in ("html", "markdown", "svg", "png", "jpeg", "latex", "json", "javascript", "pretty"):
+                names["display_" + form] = notebook.display
+
+
+def nothing(*ignored, **ignored_too):
+    """Does nothing: E2B's clients cannot clear or change what was shown."""
+
+
+def registrar(shell, way):
+    def register(name=None):
+        if callable(name):
+            shell.register_magic_function(name, way)
+            return name
+
+        def named(function):
+            shell.register_magic_function(function, way, name)
+            return function
+
+        return named
+
+    return register
+
+
+import builtins
+import os
+import sys
+import types
+
+
+# The error of a bash context whose cell ends with a failing command. As at E2B, it has the exit code, and no name.
+BashError = type("", (Exception,), {"__module__": "builtins"})
+MOST_ITEMS = 20000  # maximum count of the items of a list or dict that is also sent as JSON
+HIDDEN = {"magic", "cofferdam_bash"}  # names that begin as cell magics do, but that users do not call
+MAGIC_CODE = "<magic>"  # the file name of code that a magic was given
+PROGRAMS = {"bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy"}
+FORMS = {"html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
+         "svg": "image/svg+xml", "SVG": "image/svg+xml", "javascript": "application/javascript",
+         "js": "application/javascript"}
 
 
 class Notebook:
@@ -1121,7 +1213,8 @@ class Notebook:
         return rest[:1] not in tuple("=(.[,:;") or rest[:1] == "." and rest[:2] in (".", "./", "..")
 
     def value(self, value, source):
-        """Returns the value to show of a cell, or None."""
+)driver_ends";
+inline constexpr std::string_view python_notebook_7 = R"driver_ends(        """Returns the value to show of a cell, or None."""
         return None if is_quiet(source) else value
 
     def displays(self, value):
@@ -1215,8 +1308,7 @@ class Notebook:
                 keep[word] = name or (given.pop(0) if given else "")
             elif word == "--no-raise-error":
                 raises = False
-)driver_ends";
-inline constexpr std::string_view python_notebook_7 = R"driver_ends(            elif word in ("--bg", "--proc"):
+            elif word in ("--bg", "--proc"):
                 raise UsageError("the option %s is not supported; start the command with `&`" % word)
             else:
                 rest.append(word + ("=" + name if name else ""))
@@ -1304,7 +1396,8 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(            
         append = bool(words) and words[0] in ("-a", "--append")
         name = " ".join(words[1 if append else 0:]).strip("'\"")
         if not name:
-            raise UsageError("the following arguments are required: filename")
+)driver_ends";
+inline constexpr std::string_view python_notebook_8 = R"driver_ends(            raise UsageError("the following arguments are required: filename")
         path = os.path.expanduser(name)
         print(("Appending to %s" if append else "Overwriting %s" if os.path.exists(path) else "Writing %s") % path)
         with open(path, "a" if append else "w", encoding="utf-8") as stream:
@@ -1399,8 +1492,7 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(            
         for name in self.users_names():
             del self.shell.user_ns[name]
 
-)driver_ends";
-inline constexpr std::string_view python_notebook_8 = R"driver_ends(    def line_time(self, line):
+    def line_time(self, line):
         return self.timed(lambda: self.run_expression(line))
 
     def line_timeit(self, line):
@@ -1505,7 +1597,8 @@ inline constexpr std::string_view python_notebook_8 = R"driver_ends(    def line
                 try:
                     options[flag] = int(number)
                 except ValueError:
-                    raise UsageError("%%timeit: %s needs a number" % flag) from None
+)driver_ends";
+inline constexpr std::string_view python_notebook_9 = R"driver_ends(                    raise UsageError("%%timeit: %s needs a number" % flag) from None
             else:
                 options[flag] = True
             line = line.lstrip()
@@ -1589,94 +1682,6 @@ class Captured:
             self.notebook.interpreter.send_display(one.forms, False)
 
     __call__ = show
-
-
-class Modules:
-    """An import hook that serves the modules of IPython which take part in the display of values.
-
-    They replace those of an installed IPython, because these have no kernel here to which they could send anything.
-    """
-    SERVED = {"IPython", "IPython.display", "IPython.core", "IPython.core.display", "IPython.core.display_functions",
-              "IPython.core.getipython", "IPython.core.magic"}
-    IF_MISSING = {"IPython.core.error", "IPython.core.pylabtools"}
-
-    def __init__(self, notebook):
-)driver_ends";
-inline constexpr std::string_view python_notebook_9 = R"driver_ends(        self.notebook = notebook
-
-    def find_spec(self, name, path=None, target=None):
-        if name not in self.SERVED and name not in self.IF_MISSING and name != "matplotlib.pyplot":
-            return None
-        import importlib.machinery  # not before: this import may call this function
-        if name in self.SERVED or name in self.IF_MISSING and not path:
-            spec = importlib.machinery.ModuleSpec(name, self, origin=DRIVER)
-            if name in ("IPython", "IPython.core"):
-                spec.submodule_search_locations = self.installed(name, path)
-            return spec
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                module.show = self.notebook.show_function()
-
-            spec.loader.exec_module = exec_module
-        return spec
-
-    @staticmethod
-    def installed(name, path):
-        """Returns the folders of an installed IPython, whose other modules can still be imported."""
-        import importlib.machinery
-        try:
-            found = importlib.machinery.PathFinder.find_spec(name, path)
-        except Exception:
-            found = None
-        return list(found.submodule_search_locations or []) if found is not None else []
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        notebook, shell, names = self.notebook, self.notebook.shell, module.__dict__
-        kind = module.__name__.rpartition(".")[2]
-        if kind in ("IPython", "getipython", "display", "display_functions"):
-            names["get_ipython"] = notebook.get_ipython
-        if kind == "IPython":
-            names.update(version_info=(9, 0, 0, ""), __version__="9.0.0")
-        elif kind == "error":
-            names["UsageError"] = UsageError
-        elif kind == "pylabtools":
-            names["backend2gui"] = {}
-        elif kind == "magic":
-            for way in ("line", "cell", "line_cell"):
-                names["register_%s_magic" % way] = registrar(shell, way)
-        elif kind in ("display", "display_functions"):
-            names.update((made.__name__, made) for made in SHOWN_BY_NAME)
-            names.update(display=notebook.display, publish_display_data=notebook.publish,
-                         update_display=nothing, clear_output=nothing, set_matplotlib_formats=nothing,
-                         set_matplotlib_close=nothing)
-            for form in ("html", "markdown", "svg", "png", "jpeg", "latex", "json", "javascript", "pretty"):
-                names["display_" + form] = notebook.display
-
-
-def nothing(*ignored, **ignored_too):
-    """Does nothing: E2B's clients cannot clear or change what was shown."""
-
-
-def registrar(shell, way):
-    def register(name=None):
-        if callable(name):
-            shell.register_magic_function(name, way)
-            return name
-
-        def named(function):
-            shell.register_magic_function(function, way, name)
-            return function
-
-        return named
-
-    return register
 )driver_ends";
 
 /// The program of notebooks, split into consecutive string literals.

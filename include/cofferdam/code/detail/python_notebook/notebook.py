@@ -9,114 +9,25 @@ import os
 import sys
 import types
 
-from base import DRIVER, MOST_REPORT
+from base import MOST_REPORT
 from cells import is_quiet, translate
 from charts import chart_of
-from commands import Bash, Lines, expand, run_command
+from commands import Bash, run_command
+from imports import Modules
 from interpreter import rich_forms
-from shows import CHART, DATA, SHOWN_BY_NAME, DisplayHandle, is_of, plain, table_data
+from shell import ALIASES, WITHOUT_EFFECT, Shell, UsageError
+from shows import CHART, DATA, DisplayHandle, is_of, plain, table_data
 from values import is_large, remember_source
-
-
-class UsageError(Exception):
-    """A magic that does not exist, or that was used wrongly."""
-
 
 # The error of a bash context whose cell ends with a failing command. As at E2B, it has the exit code, and no name.
 BashError = type("", (Exception,), {"__module__": "builtins"})
-UsageError.__module__ = "IPython.core.error"
 MOST_ITEMS = 20000  # maximum count of the items of a list or dict that is also sent as JSON
 HIDDEN = {"magic", "cofferdam_bash"}  # names that begin as cell magics do, but that users do not call
 MAGIC_CODE = "<magic>"  # the file name of code that a magic was given
-ALIASES = {"ls": "ls -F", "ll": "ls -lF", "cat": "cat", "cp": "cp", "mv": "mv", "rm": "rm", "mkdir": "mkdir",
-           "rmdir": "rmdir", "man": "man"}
-WITHOUT_EFFECT = {"load_ext", "reload_ext", "unload_ext", "autoreload", "config", "colors", "xmode", "precision",
-                  "matplotlib", "automagic", "pdb"}
 PROGRAMS = {"bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy"}
 FORMS = {"html": "text/html", "HTML": "text/html", "markdown": "text/markdown", "latex": "text/latex",
          "svg": "image/svg+xml", "SVG": "image/svg+xml", "javascript": "application/javascript",
          "js": "application/javascript"}
-
-
-class Nothing:
-    """Accepts any method call. Libraries register for events of IPython, which a notebook here does not have."""
-
-    def __getattr__(self, name):
-        return lambda *args, **kwargs: None
-
-
-class Shell:
-    """What get_ipython() returns."""
-
-    def __init__(self, notebook):
-        self.notebook = notebook
-        self.user_ns = self.user_global_ns = notebook.interpreter.main.__dict__
-        self.events, self.config, self.lines, self.cells = Nothing(), {}, {}, {}
-
-    def names(self, depth):
-        frame = sys._getframe(depth + 1)
-        return self.user_ns if frame.f_locals is self.user_ns else {**self.user_ns, **frame.f_locals}
-
-    def system(self, command):
-        self.notebook.system(expand(command, self.names(1)))
-
-    system_piped = system_raw = system
-
-    def getoutput(self, command, split=True, depth=0):
-        _, text, _ = run_command(expand(command, self.names(1 + depth)), keep=True)
-        return Lines(text.splitlines()) if split else text
-
-    def run_line_magic(self, name, line, _stack_depth=1):
-        made = self.lines.get(name) or getattr(self.notebook, "line_" + name, None)
-        if made is None and name in WITHOUT_EFFECT:
-            return None
-        if made is None and name not in ALIASES:
-            known = name in self.cells or self.notebook.cell_magic(name)
-            raise UsageError("Line magic function `%%%s` not found%s." % (
-                name, " (But cell magic `%%%%%s` exists, did you mean that instead?)" % name if known else ""))
-        line = expand(line, self.names(_stack_depth)) if name not in ("timeit", "time") else line
-        return self.notebook.system(ALIASES[name] + " " + line) if made is None else made(line)
-
-    def run_cell_magic(self, name, line, cell):
-        made = self.cells.get(name) or self.notebook.cell_magic(name)
-        if made is None:
-            known = name in self.lines or hasattr(self.notebook, "line_" + name) or name in ALIASES
-            raise UsageError("Cell magic `%%%%%s` not found%s." % (
-                name, " (But line magic `%%%s` exists, did you mean that instead?)" % name if known else ""))
-        self.notebook.begins = sys._getframe(1).f_lineno
-        return made(expand(line, self.user_ns) if name not in ("timeit", "time") else line, cell)
-
-    def magic(self, text):
-        name, _, line = text.lstrip("%").partition(" ")
-        return self.run_line_magic(name, line.strip(), 2)
-
-    def run_cell(self, source, *ignored, **ignored_too):
-        return self.notebook.run_body(source, 0)
-
-    def ev(self, expression):
-        return eval(expression, self.user_ns)
-
-    def ex(self, source):
-        exec(source, self.user_ns)
-
-    def push(self, variables, interactive=True):
-        self.user_ns.update(variables)
-
-    def register_magic_function(self, function, magic_kind="line", magic_name=None):
-        name = magic_name or function.__name__
-        if magic_kind in ("line", "line_cell"):
-            self.lines[name] = function
-        if magic_kind in ("cell", "line_cell"):
-            self.cells[name] = function
-
-    def set_custom_exc(self, *ignored):
-        pass
-
-    def enable_gui(self, *ignored):
-        pass
-
-
-Shell.__module__, Shell.__qualname__ = "IPython.core.interactiveshell", "InteractiveShell"
 
 
 class Notebook:
@@ -644,90 +555,3 @@ class Captured:
             self.notebook.interpreter.send_display(one.forms, False)
 
     __call__ = show
-
-
-class Modules:
-    """An import hook that serves the modules of IPython which take part in the display of values.
-
-    They replace those of an installed IPython, because these have no kernel here to which they could send anything.
-    """
-    SERVED = {"IPython", "IPython.display", "IPython.core", "IPython.core.display", "IPython.core.display_functions",
-              "IPython.core.getipython", "IPython.core.magic"}
-    IF_MISSING = {"IPython.core.error", "IPython.core.pylabtools"}
-
-    def __init__(self, notebook):
-        self.notebook = notebook
-
-    def find_spec(self, name, path=None, target=None):
-        if name not in self.SERVED and name not in self.IF_MISSING and name != "matplotlib.pyplot":
-            return None
-        import importlib.machinery  # not before: this import may call this function
-        if name in self.SERVED or name in self.IF_MISSING and not path:
-            spec = importlib.machinery.ModuleSpec(name, self, origin=DRIVER)
-            if name in ("IPython", "IPython.core"):
-                spec.submodule_search_locations = self.installed(name, path)
-            return spec
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                module.show = self.notebook.show_function()
-
-            spec.loader.exec_module = exec_module
-        return spec
-
-    @staticmethod
-    def installed(name, path):
-        """Returns the folders of an installed IPython, whose other modules can still be imported."""
-        import importlib.machinery
-        try:
-            found = importlib.machinery.PathFinder.find_spec(name, path)
-        except Exception:
-            found = None
-        return list(found.submodule_search_locations or []) if found is not None else []
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        notebook, shell, names = self.notebook, self.notebook.shell, module.__dict__
-        kind = module.__name__.rpartition(".")[2]
-        if kind in ("IPython", "getipython", "display", "display_functions"):
-            names["get_ipython"] = notebook.get_ipython
-        if kind == "IPython":
-            names.update(version_info=(9, 0, 0, ""), __version__="9.0.0")
-        elif kind == "error":
-            names["UsageError"] = UsageError
-        elif kind == "pylabtools":
-            names["backend2gui"] = {}
-        elif kind == "magic":
-            for way in ("line", "cell", "line_cell"):
-                names["register_%s_magic" % way] = registrar(shell, way)
-        elif kind in ("display", "display_functions"):
-            names.update((made.__name__, made) for made in SHOWN_BY_NAME)
-            names.update(display=notebook.display, publish_display_data=notebook.publish,
-                         update_display=nothing, clear_output=nothing, set_matplotlib_formats=nothing,
-                         set_matplotlib_close=nothing)
-            for form in ("html", "markdown", "svg", "png", "jpeg", "latex", "json", "javascript", "pretty"):
-                names["display_" + form] = notebook.display
-
-
-def nothing(*ignored, **ignored_too):
-    """Does nothing: E2B's clients cannot clear or change what was shown."""
-
-
-def registrar(shell, way):
-    def register(name=None):
-        if callable(name):
-            shell.register_magic_function(name, way)
-            return name
-
-        def named(function):
-            shell.register_magic_function(function, way, name)
-            return function
-
-        return named
-
-    return register
