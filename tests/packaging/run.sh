@@ -114,8 +114,8 @@ pkg_config() {
     "$cxx" -std=c++20 "$here/linked.cpp" -o pc $words && runs ./pc
 }
 
-# Definitions that change the layout of Asio's types reach the users of the library, by CMake and by pkg-config.
-layout=(ASIO_DISABLE_SMALL_BLOCK_RECYCLING ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING)
+# Definitions of Asio, of which some change the layout of its types, reach the users of the library, by CMake and by pkg-config.
+layout=(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING ASIO_DISABLE_VISIBILITY)
 
 installed_compiled() {
   cmake_for -S "$source" -B made_compiled -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=OFF \
