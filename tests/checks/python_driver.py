@@ -31,7 +31,9 @@ def problems(root):
           found)
     parts = {name: detail / "python_code_reader" / f"{name}.py" for name in maker().IN_READER}
     judge(parts, detail / "python_code_reader.hpp", lambda *sources: maker().reader_header(dict(zip(parts, sources))), found)
-    scripts = {"pyodide_driver": (["pyodide_driver.js", "pyodide_run.py"], maker().pyodide_header),
+    names = maker().IN_SCRIPT
+    scripts = {"pyodide_driver": ([f"pyodide_driver/{name}.js" for name in names] + ["pyodide_run.py"],
+                                  lambda *sources: maker().pyodide_header(dict(zip(names, sources)), sources[-1])),
                "pyodide_reader": (["pyodide_reader.js"], maker().pyodide_reader_header)}
     for name, (sources, header) in scripts.items():
         paths = [detail / source for source in sources]
@@ -87,8 +89,9 @@ BAD = [
      "python_kernel.hpp: is not what"),
     ("no header", {DETAIL + "python_driver.hpp": None}, "is not what"),
     ("newer Python", {DRIVER: "match x:\n  case 1: pass\n"}, "not Python 3.8"),
-    ("a changed program for Pyodide", {DETAIL + "pyodide_driver.js": "1;\n", DETAIL + "pyodide_run.py": "1\n",
-                                       DETAIL + "pyodide_driver.hpp": "no"}, "is not what its sources give"),
+    ("a changed program for Pyodide", {**{f"{DETAIL}pyodide_driver/{name}.js": "1;\n" for name in maker().IN_SCRIPT},
+                                       DETAIL + "pyodide_run.py": "1\n", DETAIL + "pyodide_driver.hpp": "no"},
+     "pyodide_driver.hpp: is not what its sources give"),
     ("a changed reader for Pyodide", {DETAIL + "pyodide_reader.js": "1;\n", DETAIL + "pyodide_reader.hpp": "no"},
      "is not what its sources give"),
     ("a long line", {DRIVER: '"""A module."""\nx = \'' + "y" * 120 + "'\n"}, "longer than"),

@@ -21,6 +21,7 @@ IN_NOTEBOOK = ("cells", "shows", "charts", "commands", "shell", "imports", "note
 # The parts of the program that reads Python code for guards.
 IN_READER = ("facts", "nodes", "library", "scopes", "constants", "resolver", "texts", "uses", "calls", "loops",
              "statements", "reader", "program")
+IN_SCRIPT = ("base", "streams", "worker", "relay", "run", "place", "driver", "main")  # the parts of the Pyodide driver
 CODE_TOOLS = "../../serve/mcp/detail/code_tools"  # above this folder in the order of the library's folders
 MARK = "driver_ends"  # ends each raw string literal, so the programs must not contain `)driver_ends"`
 PIECE = 8000  # maximum bytes of one literal; compilers need not accept more than 64 KiB
@@ -83,6 +84,14 @@ def joined(name, source):
     return re.sub(rf"^from ({modules}) import .*\n", "", source, flags=re.M).strip("\n") + "\n"
 
 
+def joined_script(name, source):
+    """Returns a JavaScript module as a part of one program. Leaves out its imports and exports, and the comment at its
+    start, except that the first module keeps this comment."""
+    if name != IN_SCRIPT[0]:
+        source = re.sub(r"\A(//.*\n)+", "", source)
+    return re.sub(r"^(import|export) \{.*\n", "", source, flags=re.M).strip("\n") + "\n"
+
+
 def driver_header(sources):
     """Returns the text of python_driver.hpp. `sources` is {module name: source}."""
     text, names = "", {}
@@ -118,10 +127,12 @@ def reader_header(sources):
                  listing("python_code_reader", names, "The program of the Python code reader"))
 
 
-def pyodide_header(driver, run):
-    names, text = literals(driver, "pyodide_driver", "pyodide_driver.js")
+def pyodide_header(sources, run):
+    """Returns the text of pyodide_driver.hpp. `sources` is {module name: source}, and `run` is the part in Python."""
+    source = "\n".join(joined_script(name, sources[name]) for name in IN_SCRIPT)
+    names, text = literals(source, "pyodide_driver", "pyodide_driver/*.js")
     run_names, run_text = literals(run, "pyodide_run", "pyodide_run.py")
-    return whole("pyodide_driver.js and pyodide_run.py", text + run_text + "\n" +
+    return whole("pyodide_driver/*.js and pyodide_run.py", text + run_text + "\n" +
                  listing("pyodide_driver", names, "The program of the Pyodide driver") + "\n" +
                  listing("pyodide_run", run_names, "The part of the Pyodide driver that runs in Pyodide, after python_driver_in_pyodide"))
 
@@ -146,7 +157,8 @@ def main(arguments):
               "python_kernel.hpp": kernel_header({name: read(f"python_driver/{name}.py") for name in IN_KERNEL}),
               "python_notebook.hpp": notebook_header({name: read(f"python_notebook/{name}.py") for name in IN_NOTEBOOK}),
               "python_code_reader.hpp": reader_header({name: read(f"python_code_reader/{name}.py") for name in IN_READER})}
-    wanted["pyodide_driver.hpp"] = pyodide_header(read("pyodide_driver.js"), read("pyodide_run.py"))
+    scripts = {name: read(f"pyodide_driver/{name}.js") for name in IN_SCRIPT}
+    wanted["pyodide_driver.hpp"] = pyodide_header(scripts, read("pyodide_run.py"))
     wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))
     wanted[CODE_TOOLS + ".hpp"] = code_tools_header(read(CODE_TOOLS + ".py"))
     for name, text in wanted.items():
