@@ -155,8 +155,9 @@ def read(name):
 def main(arguments):
     wanted = {"python_driver.hpp": driver_header({name: read(f"python_driver/{name}.py") for name in MODULES}),
               "python_kernel.hpp": kernel_header({name: read(f"python_driver/{name}.py") for name in IN_KERNEL}),
-              "python_notebook.hpp": notebook_header({name: read(f"python_notebook/{name}.py") for name in IN_NOTEBOOK}),
-              "python_code_reader.hpp": reader_header({name: read(f"python_code_reader/{name}.py") for name in IN_READER})}
+              "python_notebook.hpp": notebook_header({name: read(f"python_notebook/{name}.py") for name in IN_NOTEBOOK})}
+    parts = {name: read(f"python_code_reader/{name}.py") for name in IN_READER}
+    wanted["python_code_reader.hpp"] = reader_header(parts)
     scripts = {name: read(f"pyodide_driver/{name}.js") for name in IN_SCRIPT}
     wanted["pyodide_driver.hpp"] = pyodide_header(scripts, read("pyodide_run.py"))
     wanted["pyodide_reader.hpp"] = pyodide_reader_header(read("pyodide_reader.js"))
