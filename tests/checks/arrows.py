@@ -29,8 +29,8 @@ ARROWS = {
 CORE_TARGET = re.compile(
     r"cofferdam/((version|core|jail|local|over|sandbox)\.hpp|(detail/)?(core|os|files|middleware|warden)/.*|backends/((detail|impl)/)?(environment|host|local|jail|over|process|warden)[a-z_]*\.[hi]pp|testing/(detail/)?fake_[a-z_]*\.hpp)$")
 NOT_IN_CORE = re.compile(r"(boost/(json|url)|openssl|gtest)\b")
-# What users' files must not need in the compiled mode: OpenSSL, Boost.URL, and the parser and the serializer of
-# Boost.JSON. The API shows the values of Boost.JSON, and its templates convert a user's types by value_from.
+# In the compiled mode, users' files must not need OpenSSL, Boost.URL, or the parser and the serializer of Boost.JSON. They
+# may need the values of Boost.JSON, which the API shows, and value_from, with which templates convert a user's types.
 ONLY_IN_BODIES = re.compile(
     r"(openssl|asio/ssl|boost/url)\b|boost/json(?!/(array|error|fwd|kind|object|storage_ptr|string|string_view|value|value_from)\.hpp$)")
 MOST_LINES = 600
