@@ -6,8 +6,12 @@
 #include "support/temporary_folder.hpp"
 
 #include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/strand.hpp>
 #include <asio/thread_pool.hpp>
 #include <asio/use_future.hpp>
@@ -15,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <optional>
@@ -55,6 +60,7 @@ class failing_source final : public file_source {
     if (given_ == 1) throw error(reason_, "from read");
     co_return bytes();
   }
+  int given() const noexcept { return given_; }
 
  private:
   exec_errc reason_;
@@ -157,6 +163,69 @@ TEST(WorkspaceFiles, a_turn_waits_while_another_thread_holds_the_strand) {
   loop.run();
   EXPECT_TRUE(end.get().is_directory());
   EXPECT_EQ(shared.turns, 1);
+}
+
+TEST(WorkspaceFiles, a_turn_does_not_overtake_a_function_that_waits_for_the_strand) {
+  asio::io_context loop;
+  asio::io_context other;
+  shared_files shared(loop.get_executor());
+  int turns_before = -1;
+  asio::post(shared.home.executor(), [&] { turns_before = shared.turns; });
+  std::future<directory_entry> end = asio::co_spawn(other, shared.files.stat("."), asio::use_future);
+  other.poll();
+  EXPECT_EQ(shared.turns, 0);
+  loop.run();
+  other.run();
+  EXPECT_TRUE(end.get().is_directory());
+  EXPECT_EQ(turns_before, 0);
+  EXPECT_EQ(shared.turns, 1);
+}
+
+TEST(WorkspaceFiles, a_closed_environment_does_not_use_the_source) {
+  asio::io_context loop;
+  shared_files shared(loop.get_executor());
+  shared.closed_at = 1;
+  failing_source source(exec_errc::io_error);
+  std::error_code code;
+  run([&]() -> awaitable<void> {
+    try {
+      static_cast<void>(co_await shared.files.put_files(source));
+    } catch (const error& failure) {
+      code = failure.code();
+    }
+  });
+  EXPECT_EQ(code, exec_errc::environment_closed);
+  EXPECT_EQ(source.given(), 0);
+}
+
+TEST(WorkspaceFiles, a_cancellation_while_a_turn_waits_is_an_error_of_this_library) {
+  asio::io_context loop;
+  asio::io_context other;
+  shared_files shared(loop.get_executor());
+  asio::cancellation_signal cancel;
+  const bytes content(3U * 1024 * 1024, std::byte{'x'});
+  std::exception_ptr failure;
+  asio::post(shared.home.executor(), [] {});
+  asio::co_spawn(other, shared.files.write_file("file", bytes_view(content)),
+                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr thrown) { failure = thrown; }));
+  other.poll();  // the first turn waits for the strand
+  EXPECT_EQ(shared.turns, 0);
+  loop.run();  // the function, and that turn
+  EXPECT_EQ(shared.turns, 1);
+  cancel.emit(asio::cancellation_type::terminal);
+  loop.restart();
+  loop.run();  // the cancellation, which comes too late for that turn
+  other.run();
+  std::error_code code;
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const error& reason) {
+    code = reason.code();
+  } catch (const std::system_error& foreign) {
+    ADD_FAILURE() << "a foreign error: " << foreign.what();
+  }
+  EXPECT_EQ(code, exec_errc::cancelled);
+  EXPECT_FALSE(std::filesystem::exists(shared.folder.path() / "file"));
 }
 
 TEST(WorkspaceFiles, shared_files_work_on_the_users_strand_and_beside_it) {

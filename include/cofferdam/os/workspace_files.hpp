@@ -45,13 +45,19 @@ inline constexpr std::size_t file_turn = 1024 * 1024;
 /// The maximum number of names to list or remove before other work on the executor may run.
 inline constexpr std::size_t names_a_turn = 512;
 
+/// Throws error{exec_errc::cancelled} if a coroutine was cancelled.
+/// \param doing  the operation, for the error message.
+inline void throw_if_cancelled(const asio::cancellation_state& state, const std::string& doing) {
+  if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
+}
+
 /// Lets other work on the executor run. Throws error{exec_errc::cancelled} if the coroutine was cancelled.
 /// \param doing  the operation, for the error message.
 template <class Unused = void>
 awaitable<void> yield_turn(std::string doing) {
   co_await asio::post(await_in<Unused>);
   const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) throw error(exec_errc::cancelled, doing + ": cancelled");
+  throw_if_cancelled(state, doing);
 }
 
 /// Removes a tree step by step, and lets other work on the executor run in between.
@@ -124,7 +130,8 @@ using workspace_files = basic_workspace_files<>;
 /// (the code in a sandbox) work in a directory of the host. The kernel resolves each path beneath an open directory
 /// descriptor, so a guest that renames or replaces entries at the same time cannot lead an operation out of the
 /// workspace. An operation works in turns: it processes at most 1 MiB or 512 names, then lets other work run.
-/// \par Threads  one executor at a time; after `share`, any.
+/// \par Threads  one executor at a time. After `share`, operations may run on any executor, except for `watch` and
+///               `watch_by`, which run on the strand.
 template <class Unused>
 class basic_workspace_files {
  public:
@@ -147,6 +154,7 @@ class basic_workspace_files {
 
   /// Lets operations run on any executor. Each turn of an operation runs where its caller runs if the strand is free,
   /// and otherwise on the strand. So no turn runs at the same time as another turn, or as a function of the strand.
+  /// Sources from `get_files` take no turns, because they use only descriptors of their own.
   /// \param home   the strand of the environment.
   /// \param check  called at the beginning of each turn; it throws if the environment is closed.
   void share(const detail::home_strand& home, std::function<void()> check) {
@@ -244,7 +252,11 @@ class basic_workspace_files {
   }
 
   awaitable<transfer_result> put_files(file_source& source) {
-    return detail::put_each(source, [this, &source](const file_header& header) { return put_one(source, header); });
+    const auto is_open = [] { return true; };  // the check of a turn, before the source is used
+    if (!in_one_turn(is_open)) co_await in_more_turns("write", ".", is_open);
+    const auto put = [this, &source](const file_header& header) { return put_one(source, header); };
+    transfer_result report = co_await detail::put_each(source, put);
+    co_return report;
   }
 
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
@@ -315,27 +327,35 @@ class basic_workspace_files {
     co_return transferred_file(header.source(), clean, size);
   }
 
-  /// Calls `step` once, unless another thread has its turn. Returns true if the operation has ended, because `step` has
+  /// Calls `turn` and returns true, or returns false at once if the strand is not free.
+  bool takes_turn(detail::callable_ref<void()> turn) const {
+    if (shared_) return shared_->try_look(turn);
+    turn();
+    return true;
+  }
+
+  /// Calls `step` once, unless the strand is not free. Returns true if the operation has ended, because `step` has
   /// returned true. Otherwise the caller awaits `in_more_turns`.
   bool in_one_turn(detail::callable_ref<bool()> step) const {
     bool done = false;
     const auto turn = [&] { done = checked(step); };
-    if (shared_) return shared_->try_look(turn) && done;
-    turn();
-    return done;
+    return takes_turn(turn) && done;
   }
 
   /// Calls `step` until it returns true, each time in a turn of its own.
   /// \param doing, path  the operation, for the error of a cancellation; the caller keeps the path.
   awaitable<void> in_more_turns(const char* doing, std::string_view path, detail::callable_ref<bool()> step) const {
+    const std::string operation = std::string(doing) + " '" + std::string(path) + "'";
     bool done = false;
+    const auto turn = [&] { done = checked(step); };
     do {
-      co_await detail::yield_turn(std::string(doing) + " '" + std::string(path) + "'");
-      const auto turn = [&] { done = checked(step); };
-      if (!shared_)
-        turn();
-      else if (!shared_->try_look(turn))
-        co_await shared_->run([&turn] { return in_coroutine(turn); });
+      co_await detail::yield_turn(operation);
+      if (takes_turn(turn)) continue;
+      co_await shared_->run([&turn] { return in_coroutine(turn); });
+      if (done) co_return;
+      // Otherwise Asio would throw an error of its own at the next co_await.
+      const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+      detail::throw_if_cancelled(state, operation);
     } while (!done);
   }
 

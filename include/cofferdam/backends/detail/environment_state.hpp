@@ -68,8 +68,11 @@ class environment_state {
     prepared_command ready = co_await State::prepare_command(self, c);
     if (ready.refusal) co_return process::finished(std::move(*ready.refusal));
     process running = co_await ready.session->start(std::move(c), std::move(ready.request));
-    co_return running;
+    co_return State::started(self, std::move(running));
   }
+
+  /// Returns a process that was started, as the caller gets it. `State` may replace this function.
+  static process started(const std::shared_ptr<State>&, process running) { return running; }
 
   /// Closes the environment. A second call waits for the first.
   static awaitable<void> close(std::shared_ptr<State> self) {

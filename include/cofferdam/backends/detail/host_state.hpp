@@ -67,7 +67,8 @@ class host_state : public environment_state<host_state<Place>> {
         commands_(std::move(commands)) {
     this->variables_ = place_.variables(*folders_, shell);
     this->shell_ = std::move(shell);
-    if constexpr (has_shared_files<host_state>) shared_files().share(home_, [this] { require_usable(); });
+    if constexpr (has_shared_files<host_state>)
+      if (shares_files(*this)) shared_files().share(home_, [this] { require_usable(); });
   }
 
   static constexpr const char* nothing_open = Place::nothing_open;
@@ -134,10 +135,9 @@ class host_state : public environment_state<host_state<Place>> {
     co_return ready;
   }
 
-  static awaitable<process> start(std::shared_ptr<host_state> self, command c) {
-    process running = co_await base::start(self, std::move(c));
-    if (!self->place_.can_be_lost()) co_return running;
-    co_return process(std::make_unique<checked_process>(self, std::move(running)));
+  static process started(const std::shared_ptr<host_state>& self, process running) {
+    if (!self->place_.can_be_lost()) return running;
+    return process(std::make_unique<checked_process>(self, std::move(running)));
   }
 
   std::vector<background_command> background() const {

@@ -49,7 +49,7 @@ class warden_place : public environment_state<Place>, public std::enable_shared_
   /// Runs a command of this library in the root directory.
   /// \param c  a command of separate words, not a shell line, because the shell may not have been determined yet.
   static awaitable<command_result> probe(std::shared_ptr<Place> self, command c) {
-    spawn_request request = self->request_of(c);
+    spawn_request request = request_for(c, self->shell_, self->variables_);
     request.directory_path = "/";
     command_result result = co_await self->session().run(std::move(c), std::move(request));
     co_return result;

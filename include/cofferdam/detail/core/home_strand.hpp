@@ -154,16 +154,14 @@ class home_strand {
     return look();
   }
 
-  /// Calls `look` and returns true, if no other thread runs a function of the strand. Otherwise returns false at once.
-  /// On the user's own strand there is no gate, so only a function of that strand can succeed.
+  /// Returns true if there is a gate, and false on the user's own strand.
+  bool has_gate() const noexcept { return static_cast<bool>(gate_); }
+
+  /// Calls `look` and returns true, if no other thread is in the gate and no function waits for its turn on the strand.
+  /// Otherwise, or if there is no gate, returns false at once.
   template <class Look>
   bool try_look(const Look& look) const {
-    if (!gate_) {
-      if (!runs_here()) return false;
-      look();
-      return true;
-    }
-    if (!gate_->try_enter()) return false;
+    if (!gate_ || !gate_->try_enter_in_order()) return false;
     const gate_exit at_end(*gate_);
     look();
     return true;
@@ -173,9 +171,6 @@ class home_strand {
   static bool is_strand(const asio::any_io_executor& executor) noexcept;
 
  private:
-  /// Returns true if the calling thread runs a function of the user's own strand.
-  bool runs_here() const noexcept;
-
   template <class Job>
   class kept_job final : public strand_gate::job {
    public:

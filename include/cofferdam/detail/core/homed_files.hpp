@@ -19,7 +19,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-/// Keeps the state of an environment in a coroutine on any executor, and releases it on the environment's strand.
+/// Keeps the state of an environment in a coroutine on any executor, and releases it as `home_strand::run_soon` runs a
+/// job. The strand must have a gate.
 template <class State>
 class homed_state {
  public:
@@ -37,9 +38,16 @@ class homed_state {
   std::shared_ptr<State> state_;
 };
 
-/// The state of an environment whose files can be used on any executor: `shared_files()` returns them.
+/// The state of an environment whose files can be used on any executor if the strand has a gate: `shared_files()`
+/// returns them.
 template <class State>
 concept has_shared_files = requires(State& state) { state.shared_files(); };
+
+/// Returns true if the files of an environment can be used on any executor.
+template <class State>
+bool shares_files(const State& state) noexcept {
+  return has_shared_files<State> && state.home().has_gate();
+}
 
 /// Returns a callable that starts an operation on the files of an environment. It is called on the strand.
 template <class State, class Operation>
@@ -53,14 +61,15 @@ auto work_on_files(std::shared_ptr<State> state, Operation operation) {
 template <class State, class Operation>
 auto run_on_files(std::shared_ptr<State> state, Operation operation) {
   if constexpr (has_shared_files<State>) {
-    auto work = [operation = std::move(operation)](homed_state<State>& kept) {
-      return operation(kept->shared_files());
-    };
-    return on_kept(homed_state<State>(std::move(state)), std::move(work));
-  } else {
-    const home_strand& home = state->home();
-    return home.run(work_on_files(std::move(state), std::move(operation)));
+    if (shares_files(*state)) {
+      auto work = [operation = std::move(operation)](homed_state<State>& kept) {
+        return operation(kept->shared_files());
+      };
+      return on_kept(homed_state<State>(std::move(state)), std::move(work));
+    }
   }
+  const home_strand& home = state->home();
+  return home.run(work_on_files(std::move(state), std::move(operation)));
 }
 
 /// The file operations of an environment. The object does not keep the environment's state alive. `State` is described
@@ -76,22 +85,20 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
     using result = typename awaited<std::invoke_result_t<const Operation&, file_system&>>::type;
     if constexpr (std::is_same_v<result, directory_watch>) {
       return watch_on(state->home(), work_on_files(state, std::move(operation)));
-    } else if constexpr (std::is_same_v<result, std::unique_ptr<file_source>> && !has_shared_files<State>) {
-      return get_on(state->home(), work_on_files(state, std::move(operation)));
     } else {
+      if constexpr (std::is_same_v<result, std::unique_ptr<file_source>>)
+        if (!shares_files(*state)) return get_on(state->home(), work_on_files(state, std::move(operation)));
       return run_on_files(std::move(state), std::move(operation));
     }
   }
 
   awaitable<transfer_result> put_files(file_source& source) override {
     std::shared_ptr<State> state = get();
-    if constexpr (has_shared_files<State>) {
+    if (shares_files(*state))
       return run_on_files(std::move(state), [&source](auto& files) { return files.put_files(source); });
-    } else {
-      return put_on(state->home(), source, [state](file_source& lent) {
-        return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
-      });
-    }
+    return put_on(state->home(), source, [state](file_source& lent) {
+      return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
+    });
   }
 
  private:

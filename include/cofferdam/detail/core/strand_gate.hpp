@@ -63,6 +63,14 @@ class strand_gate : public std::enable_shared_from_this<strand_gate> {
     return try_enter_locked();
   }
 
+  /// Enters the gate as try_enter() does, but returns false if functions wait for their turn on the strand, unless the
+  /// thread already holds the gate. So a thread that enters again and again does not delay these functions.
+  bool try_enter_in_order() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (depth_ == 0 && is_scheduled_) return false;
+    return try_enter_locked();
+  }
+
   /// Waits until no other thread holds the gate, and enters it. A thread that already holds the gate enters again
   /// without waiting. Each call needs one leave().
   void enter() {

@@ -562,7 +562,7 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   bool is_ready_ = false;  // true after `open`
   bool starting_ = false;  // true while a warden is being started
   bool warned_ = false;
-  // `changed_` is also notified when a flag above changes.
+  // `changed_` is also notified when `paused_`, `prolonging_` or `starting_` changes.
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::e2b::detail

@@ -224,18 +224,6 @@ COFFERDAM_DECL bool home_strand::is_strand(const asio::any_io_executor& executor
          holds<asio::strand<asio::thread_pool::executor_type>>(executor) || holds<gated_executor>(executor);
 }
 
-/// Returns true if `executor` contains an executor of exactly this type of strands, and the thread runs that strand.
-template <class Strand>
-bool runs_strand(const asio::any_io_executor& executor) noexcept {
-  return holds<Strand>(executor) && executor.target<Strand>()->running_in_this_thread();
-}
-
-COFFERDAM_DECL bool home_strand::runs_here() const noexcept {
-  return runs_strand<asio::strand<asio::io_context::executor_type>>(executor_) ||
-         runs_strand<asio::strand<asio::any_io_executor>>(executor_) ||
-         runs_strand<asio::strand<asio::thread_pool::executor_type>>(executor_);
-}
-
 COFFERDAM_DECL asio::any_io_executor strand_of(asio::any_io_executor caller) {
   if (home_strand::is_strand(caller)) return caller;
   return gated_executor(std::make_shared<strand_gate>(std::move(caller)));
