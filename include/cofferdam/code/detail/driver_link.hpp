@@ -331,9 +331,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
       const bytes_view part = bytes_view(frame.body).first(std::min(room, frame.body.size()));
       head.insert(head.end(), part.begin(), part.end());
-      const output_stream stream = &head == run->heads.data() ? output_stream::out : output_stream::err;
-      if (run->request.on_output() && !part.empty())
-        tell(run, [run, stream, chunk = bytes(part.begin(), part.end())] { run->request.on_output()(stream, chunk); });
+      tell_output(run, &head == run->heads.data() ? output_stream::out : output_stream::err, part);
     } else if (what == "display") {
       run->displayed += frame.body.size() + display_overhead;
       if (run->displayed > max_displayed) return;
@@ -356,7 +354,13 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       run->changed.notify();
     } else if (what == "end") {
       runs_.erase(found);
-      run->result = read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
+      const std::array<std::size_t, 2> told{run->heads[0].size(), run->heads[1].size()};
+      code_result result =
+          read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
+      // The driver does not report the last output by itself, but with the end.
+      tell_output(run, output_stream::out, bytes_view(result.out().head()).subspan(told[0]));
+      tell_output(run, output_stream::err, bytes_view(result.err().head()).subspan(told[1]));
+      run->result = std::move(result);
       run->result->contents(std::exchange(run->contents, {}));
       run->changed.notify();
     }
@@ -375,6 +379,12 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     run.kept_files += content.size();
     if (run.kept_files > run.request.kept_files()) return;
     run.contents.insert_or_assign(path, bytes(content.begin(), content.end()));
+  }
+
+  /// Tells a run's listener a piece of output, if there is such a listener.
+  void tell_output(const std::shared_ptr<driven_run>& run, output_stream stream, bytes_view piece) {
+    if (!run->request.on_output() || piece.empty()) return;
+    tell(run, [run, stream, chunk = bytes(piece.begin(), piece.end())] { run->request.on_output()(stream, chunk); });
   }
 
   /// Calls a listener of a run on the caller's strand. If the listener throws, the run is ended, and the listener is

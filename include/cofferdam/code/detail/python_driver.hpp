@@ -471,7 +471,8 @@ def text_of(value, most):
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
-            text = repr(value[:most]) + "..."
+            unit = "characters" if type(value) is str else "bytes"
+            return clean(repr(value[:most])[:most] + "... (of %d %s)" % (len(value), unit))
         elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:
@@ -561,11 +562,11 @@ def decoded(value):
         return made
     if kind == "timedelta":
         import datetime
-        return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
+)driver_ends";
+inline constexpr std::string_view python_driver_values_3 = R"driver_ends(        return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
     if kind == "decimal":
         import decimal
-)driver_ends";
-inline constexpr std::string_view python_driver_values_3 = R"driver_ends(        return decimal.Decimal(value["text"])
+        return decimal.Decimal(value["text"])
     if kind == "object":
         if value["class"] not in CLASSES:
             raise ValueError("the request does not describe the class %r" % (value["class"],))
@@ -760,9 +761,8 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
 WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
 
 
-def rich_forms(value, most, notebook=None):
-    """Returns {MIME type: text, or base64 if the type is binary}. Apart from the plain text, all forms together have at
-    most `most` characters."""
+def rich_forms(value, notebook=None):
+    """Returns {MIME type: text, or base64 if the type is binary}."""
     forms = {"text/plain": text_of(value, 65536)}
     raw = {} if notebook is None else notebook.raw_forms(value)
     has_methods = not isinstance(value, type) and type(value) not in WITHOUT_FORMS
@@ -782,6 +782,14 @@ def rich_forms(value, most, notebook=None):
         except Exception:  # the method does not exist or fails; the other forms are kept
             continue
         raw[mime] = made[0] if type(made) is tuple else made
+    add_forms(forms, raw)
+    return forms
+
+
+def add_forms(forms, raw):
+    """Adds forms of a value as `rich_forms` returns them. A form that is too large is left out with a message."""
+    most = MOST_REPORT - (1 << 20)  # bytes of these forms, as they are sent
+    left = most
     for mime, made in raw.items():
         try:
             if made is None or type(mime) is not str or not is_plain(mime):
@@ -791,18 +799,28 @@ def rich_forms(value, most, notebook=None):
             elif not isinstance(made, str):
                 made = json.dumps(made, allow_nan=False)
             made = clean(made)
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(            size = len(json.dumps(made, ensure_ascii=False).encode("utf-8"))
         except Exception:
             continue
-        most -= len(made)
-        if most < 0:
-            break
+        if size > left:
+            complain("display: %s of %d bytes was left out; a value is shown with at most %d bytes"
+                     % (mime, size, most))
+            continue
+        left -= size
         forms[mime] = made
-    return forms
+
+
+def complain(text):
+    """Prints a line to the standard error of the code."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except Exception:  # the code has closed or replaced sys.stderr
+        pass
 
 
 # The request of Interpreter.rehearse.
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_2 = R"driver_ends(REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
+REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
                 "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
 
 
@@ -909,7 +927,7 @@ class Interpreter:
             return
         # The value of the last expression is sent together with the report, unless figures are displayed after it.
         waits = is_value and "matplotlib.pyplot" not in sys.modules
-        self.send_display(rich_forms(value, MOST_REPORT // 4, self.notebook), is_value, waits)
+        self.send_display(rich_forms(value, self.notebook), is_value, waits)
 
     def send_display(self, forms, is_value, waits=False):
         flush()
@@ -929,8 +947,9 @@ class Interpreter:
                     self.show(figure, False)
                 continue
             figure.savefig(picture, format="png", bbox_inches="tight")
-            self.send_display({"text/plain": text_of(figure, 4096),
-                               "image/png": base64.b64encode(picture.getvalue()).decode()}, False)
+            forms = {"text/plain": text_of(figure, 4096)}
+            add_forms(forms, {"image/png": picture.getvalue()})
+            self.send_display(forms, False)
         pyplot.close("all")
 
     def evaluate(self, code):
@@ -970,7 +989,8 @@ class Interpreter:
         if last is not None:
             last = compile(last, filename, "eval", flags, True)
         if tree.body:
-            self.evaluate(compile(tree, filename, "exec", flags, True))
+)driver_ends";
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(            self.evaluate(compile(tree, filename, "exec", flags, True))
         return None if last is None else self.evaluate(last)
 
     def run(self, request):
@@ -985,8 +1005,7 @@ class Interpreter:
                 self.prepare(request)
                 self.running = True
                 if request.get("prelude"):
-)driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(                    self.execute(request["prelude"], "<prelude>")
+                    self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
                 if self.notebook is not None:
                     value = self.notebook.value(value, request["code"])

@@ -310,7 +310,8 @@ def text_of(value, most):
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
-            text = repr(value[:most]) + "..."
+            unit = "characters" if type(value) is str else "bytes"
+            return clean(repr(value[:most])[:most] + "... (of %d %s)" % (len(value), unit))
         elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:
@@ -400,11 +401,11 @@ def decoded(value):
         return made
     if kind == "timedelta":
         import datetime
-        return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
+)driver_ends";
+inline constexpr std::string_view python_kernel_3 = R"driver_ends(        return datetime.timedelta(value["days"], value["seconds"], value["microseconds"])
     if kind == "decimal":
         import decimal
-)driver_ends";
-inline constexpr std::string_view python_kernel_3 = R"driver_ends(        return decimal.Decimal(value["text"])
+        return decimal.Decimal(value["text"])
     if kind == "object":
         if value["class"] not in CLASSES:
             raise ValueError("the request does not describe the class %r" % (value["class"],))

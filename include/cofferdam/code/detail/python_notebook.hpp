@@ -1276,7 +1276,7 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(        """R
         return None
 
     def publish(self, data, *ignored, **ignored_too):
-        forms = rich_forms(Bundle(data), MOST_REPORT // 4)
+        forms = rich_forms(Bundle(data))
         if "text/plain" not in data:
             del forms["text/plain"]
         self.interpreter.send_display(forms, False)

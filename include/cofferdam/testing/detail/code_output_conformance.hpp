@@ -5,6 +5,7 @@
 #include <cofferdam/testing/detail/code_conformance_base.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -124,8 +125,41 @@ TYPED_TEST_P(code_output_conformance, is_told_while_the_code_runs) {
     request.on_output(hear);
     code_result result = co_await runner.run_code(request.timeout(detail::long_limit));
     EXPECT_EQ(result.out().text(), "0\n1\n2\n3\n4\n");
-    EXPECT_EQ(heard->substr(0, 2), "0\n");
-    EXPECT_EQ(result.out().text().substr(0, heard->size()), *heard);
+    EXPECT_EQ(*heard, result.out().text());
+  });
+}
+
+TYPED_TEST_P(code_output_conformance, is_told_to_its_end_however_short_the_code_runs) {
+  this->with([](auto& runner) -> awaitable<void> {
+    for (const char* const code : {"print('a')", "import sys\nprint('a', flush=True)\nprint('b', file=sys.stderr)",
+                                   "for i in range(100_000): print(i)"}) {
+      const auto heard = std::make_shared<std::string>();
+      const auto errors = std::make_shared<std::string>();
+      code_request request(code);
+      const auto hear = [heard, errors](output_stream stream, bytes_view piece) {
+        *(stream == output_stream::out ? heard : errors) += as_text(piece);
+      };
+      request.on_output(hear);
+      code_result result = co_await runner.run_code(request.keep_output(256 * 1024));
+      EXPECT_TRUE(result.ok()) << detail::told(result);
+      EXPECT_EQ(*heard, as_text(result.out().head())) << code;
+      EXPECT_EQ(*errors, as_text(result.err().head())) << code;
+    }
+  });
+}
+
+TYPED_TEST_P(code_output_conformance, a_listener_that_throws_ends_even_the_shortest_run) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_request request("print('a')");
+    const auto fails = [](output_stream, bytes_view) { throw std::length_error("that is enough"); };
+    request.on_output(fails);
+    std::string thrown;
+    try {
+      co_await runner.run_code(request);
+    } catch (const std::length_error& failure) {
+      thrown = failure.what();
+    }
+    EXPECT_EQ(thrown, "that is enough");
   });
 }
 
@@ -142,6 +176,36 @@ TYPED_TEST_P(code_output_conformance, shows_values_in_every_form_they_have) {
     EXPECT_FALSE(result.displays()[0].is_value());
     EXPECT_TRUE(result.displays()[1].is_value());
     EXPECT_EQ(result.displays()[1].forms().at("text/plain"), "7");
+  });
+}
+
+TYPED_TEST_P(code_output_conformance, a_form_that_is_too_large_is_left_out_with_a_message) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result result = co_await runner.run_code(
+        code_request("class page:\n  def __repr__(self): return 'a page'\n"
+                     "  def _repr_html_(self): return '<p>' * (6 << 20)\n  def _repr_markdown_(self): return '#'\n"
+                     "  def _repr_png_(self): return b'x' * (5 << 20)\ndisplay(page())")
+            .timeout(detail::long_limit));
+    EXPECT_TRUE(result.ok()) << detail::told(result);
+    EXPECT_EQ(result.displays().size(), 1U) << detail::told(result);
+    if (result.displays().size() != 1) co_return;
+    const auto& forms = result.displays()[0].forms();
+    EXPECT_EQ(forms.at("text/plain"), "a page");
+    EXPECT_EQ(forms.at("text/markdown"), "#");
+    EXPECT_EQ(forms.at("image/png").size(), (std::size_t{5} << 20) / 3 * 4 + 4);
+    EXPECT_EQ(forms.count("text/html"), 0U);
+    EXPECT_NE(result.err().text().find("text/html of 18874370 bytes was left out"), std::string::npos)
+        << detail::told(result);
+  });
+}
+
+TYPED_TEST_P(code_output_conformance, the_text_of_a_long_value_says_its_length) {
+  this->with([](auto& runner) -> awaitable<void> {
+    code_result text = co_await runner.run_code(code_request("display('a' * 1_000_000)"));
+    EXPECT_EQ(text.displays().size(), 1U) << detail::told(text);
+    if (text.displays().size() != 1) co_return;
+    EXPECT_TRUE(text.displays()[0].forms().at("text/plain").ends_with("a... (of 1000000 characters)"))
+        << text.displays()[0].forms().at("text/plain").substr(65000);
   });
 }
 
@@ -168,7 +232,10 @@ REGISTER_TYPED_TEST_SUITE_P(code_output_conformance, a_hundred_megabytes_are_cou
                             the_beginning_and_the_end_are_kept, the_streams_do_not_mix, bytes_that_are_no_text_are_kept,
                             what_was_not_flushed_is_not_lost, streams_that_a_run_has_closed_are_open_in_the_next,
                             what_looks_like_the_runners_own_speech_is_output, is_told_while_the_code_runs,
-                            shows_values_in_every_form_they_have,
+                            is_told_to_its_end_however_short_the_code_runs,
+                            a_listener_that_throws_ends_even_the_shortest_run, shows_values_in_every_form_they_have,
+                            a_form_that_is_too_large_is_left_out_with_a_message,
+                            the_text_of_a_long_value_says_its_length,
                             what_was_printed_is_told_before_what_is_shown_after_it);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing

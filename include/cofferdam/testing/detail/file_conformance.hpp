@@ -5,9 +5,14 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
 
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
@@ -445,6 +450,23 @@ TYPED_TEST_P(file_conformance, a_file_that_replaces_another_is_never_seen_in_par
   });
 }
 
+TYPED_TEST_P(file_conformance, other_work_runs_while_operations_follow_one_another) {
+  this->with([](auto& env) -> awaitable<void> {
+    const auto fired = std::make_shared<bool>(false);
+    asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::milliseconds(20));
+    const auto fires = [fired](std::error_code) { *fired = true; };
+    timer.async_wait(fires);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::string last;
+    while (!*fired && std::chrono::steady_clock::now() < limit) {
+      co_await write_text(env, "f", "x");
+      last = co_await read_text(env, "f");
+    }
+    EXPECT_TRUE(*fired);
+    EXPECT_EQ(last, "x");
+  });
+}
+
 TYPED_TEST_P(file_conformance, a_watch_reports_what_a_command_changes) {
   this->with([](auto& env) -> awaitable<void> {
     co_await write_text(env, "src/old", "x");
@@ -516,8 +538,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     listing_what_is_no_directory_is_an_error, a_stat_tells_what_stands_there,
     a_directory_may_be_made_twice_but_not_over_a_file, removing_takes_files_trees_and_links_but_not_what_links_name,
     renaming_moves_and_replaces, a_file_that_replaces_another_is_never_seen_in_part,
-    a_watch_reports_what_a_command_changes, a_recursive_watch_misses_nothing_in_new_folders,
-    a_file_operation_is_seen_by_a_watch_without_temporary_names, two_watches_are_independent_and_end_with_their_folder,
-    what_is_no_directory_cannot_be_watched);
+    other_work_runs_while_operations_follow_one_another, a_watch_reports_what_a_command_changes,
+    a_recursive_watch_misses_nothing_in_new_folders, a_file_operation_is_seen_by_a_watch_without_temporary_names,
+    two_watches_are_independent_and_end_with_their_folder, what_is_no_directory_cannot_be_watched);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing

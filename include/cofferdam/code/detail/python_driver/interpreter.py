@@ -152,9 +152,8 @@ FORMATS = [("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), (
 WITHOUT_FORMS = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset}
 
 
-def rich_forms(value, most, notebook=None):
-    """Returns {MIME type: text, or base64 if the type is binary}. Apart from the plain text, all forms together have at
-    most `most` characters."""
+def rich_forms(value, notebook=None):
+    """Returns {MIME type: text, or base64 if the type is binary}."""
     forms = {"text/plain": text_of(value, 65536)}
     raw = {} if notebook is None else notebook.raw_forms(value)
     has_methods = not isinstance(value, type) and type(value) not in WITHOUT_FORMS
@@ -174,6 +173,14 @@ def rich_forms(value, most, notebook=None):
         except Exception:  # the method does not exist or fails; the other forms are kept
             continue
         raw[mime] = made[0] if type(made) is tuple else made
+    add_forms(forms, raw)
+    return forms
+
+
+def add_forms(forms, raw):
+    """Adds forms of a value as `rich_forms` returns them. A form that is too large is left out with a message."""
+    most = MOST_REPORT - (1 << 20)  # bytes of these forms, as they are sent
+    left = most
     for mime, made in raw.items():
         try:
             if made is None or type(mime) is not str or not is_plain(mime):
@@ -183,13 +190,23 @@ def rich_forms(value, most, notebook=None):
             elif not isinstance(made, str):
                 made = json.dumps(made, allow_nan=False)
             made = clean(made)
+            size = len(json.dumps(made, ensure_ascii=False).encode("utf-8"))
         except Exception:
             continue
-        most -= len(made)
-        if most < 0:
-            break
+        if size > left:
+            complain("display: %s of %d bytes was left out; a value is shown with at most %d bytes"
+                     % (mime, size, most))
+            continue
+        left -= size
         forms[mime] = made
-    return forms
+
+
+def complain(text):
+    """Prints a line to the standard error of the code."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except Exception:  # the code has closed or replaced sys.stderr
+        pass
 
 
 # The request of Interpreter.rehearse.
@@ -300,7 +317,7 @@ class Interpreter:
             return
         # The value of the last expression is sent together with the report, unless figures are displayed after it.
         waits = is_value and "matplotlib.pyplot" not in sys.modules
-        self.send_display(rich_forms(value, MOST_REPORT // 4, self.notebook), is_value, waits)
+        self.send_display(rich_forms(value, self.notebook), is_value, waits)
 
     def send_display(self, forms, is_value, waits=False):
         flush()
@@ -320,8 +337,9 @@ class Interpreter:
                     self.show(figure, False)
                 continue
             figure.savefig(picture, format="png", bbox_inches="tight")
-            self.send_display({"text/plain": text_of(figure, 4096),
-                               "image/png": base64.b64encode(picture.getvalue()).decode()}, False)
+            forms = {"text/plain": text_of(figure, 4096)}
+            add_forms(forms, {"image/png": picture.getvalue()})
+            self.send_display(forms, False)
         pyplot.close("all")
 
     def evaluate(self, code):

@@ -299,7 +299,8 @@ def text_of(value, most):
         if type(value) is int and value.bit_length() > 12000:
             text = "an int of %d bits" % value.bit_length()
         elif type(value) in (str, bytes, bytearray) and len(value) > most:
-            text = repr(value[:most]) + "..."
+            unit = "characters" if type(value) is str else "bytes"
+            return clean(repr(value[:most])[:most] + "... (of %d %s)" % (len(value), unit))
         elif is_large(value, 100000):
             text = short_repr(value, 6)
         else:

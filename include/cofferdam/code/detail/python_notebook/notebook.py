@@ -9,7 +9,6 @@ import os
 import sys
 import types
 
-from base import MOST_REPORT
 from cells import is_quiet, translate
 from charts import chart_of
 from commands import Bash, run_command
@@ -151,7 +150,7 @@ class Notebook:
         return None
 
     def publish(self, data, *ignored, **ignored_too):
-        forms = rich_forms(Bundle(data), MOST_REPORT // 4)
+        forms = rich_forms(Bundle(data))
         if "text/plain" not in data:
             del forms["text/plain"]
         self.interpreter.send_display(forms, False)
