@@ -16,6 +16,16 @@
 #error "cofferdam compares the types of executors with typeid: compile without -fno-rtti"
 #endif
 
+// Asio keeps the memory of ended coroutines in a cache of the thread. With optimisation, clang keeps the address of the
+// cache while a coroutine waits, so a coroutine that continues on another thread damages the cache of the first. The
+// definition turns the cache off. It must be the same in all files of a program.
+#if defined(__clang__) && __STDC_HOSTED__ && !defined(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING)
+#if defined(ASIO_AWAITABLE_HPP)
+#error "cofferdam: clang needs -DASIO_DISABLE_AWAITABLE_FRAME_RECYCLING in every file (the CMake targets define it)"
+#endif
+#define ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING 1
+#endif
+
 /// The version of the library as one number, for comparisons in the preprocessor: major * 10000 + minor * 100 + patch.
 #define COFFERDAM_VERSION 100
 

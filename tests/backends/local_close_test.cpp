@@ -80,6 +80,16 @@ TEST(LocalClose, a_sound_warden_ends_everything_at_once) {
   EXPECT_TRUE(are_gone(result.guests));
 }
 
+TEST(LocalClose, of_an_environment_that_was_destroyed_before_it_began_returns_at_once) {
+  run([]() -> awaitable<void> {
+    const auto recipe = local().without_warning();
+    std::optional<local_environment> env(co_await recipe.open());
+    awaitable<void> closing = env->close();
+    env.reset();
+    co_await std::move(closing);
+  });
+}
+
 TEST(LocalClose, a_warden_that_is_stopped_does_not_hold_close_for_ever) {
   const outcome result = close_after([](const outcome& running) { ::kill(running.warden, SIGSTOP); });
   ASSERT_TRUE(result.failure);

@@ -4,6 +4,8 @@
 // Tests of the local backend on thread pools: many environments at once, and one environment shared by many callers.
 
 #include <cofferdam/backends/local.hpp>
+#include <cofferdam/core/file_operations.hpp>
+#include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/with.hpp>
 
@@ -271,6 +273,35 @@ TEST(SharedByThreads, a_dropped_environment_kills_where_nobody_runs_the_loop_any
     EXPECT_TRUE(policy == warden_policy::never || is_gone(pid));
     running = process();
   }
+}
+
+/// An empty source that reports the executor on which it is read.
+class asked_source final : public file_source {
+ public:
+  awaitable<std::optional<file_header>> next() override {
+    executor = co_await asio::this_coro::executor;
+    co_return std::nullopt;
+  }
+  awaitable<bytes> read(std::size_t) override { co_return bytes(); }
+
+  asio::any_io_executor executor;
+};
+
+TEST(SharedByThreads, a_source_of_files_is_read_on_a_strand) {
+  asio::thread_pool pool(2);
+  asked_source source;
+  const auto puts = [&]() -> awaitable<void> {
+    const auto recipe = local().without_warning();
+    local_environment env = co_await recipe.open();
+    co_await put_files(env, source);
+    co_await env.close();
+  };
+  complaints wrong;
+  asio::co_spawn(pool, puts, wrong.handler());
+  pool.join();
+  EXPECT_EQ(wrong.text(), "");
+  ASSERT_TRUE(source.executor);
+  EXPECT_TRUE(cofferdam::detail::home_strand::is_strand(source.executor));
 }
 
 }  // namespace

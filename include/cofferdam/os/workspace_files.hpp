@@ -49,8 +49,9 @@ inline constexpr std::size_t names_a_turn = 512;
 inline constexpr std::chrono::milliseconds time_of_turns{5};
 
 /// Returns true if this function has not returned true on this thread for `time_of_turns`. The caller then lets other
-/// work on the executor run.
-inline bool is_others_turn() noexcept {
+/// work on the executor run. The function is never inlined, because clang would keep the address of the thread's
+/// variable in a coroutine that continues on another thread.
+[[gnu::noinline]] inline bool is_others_turn() noexcept {
   thread_local std::chrono::steady_clock::time_point last;
   const std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
   if (now - last < time_of_turns) return false;
@@ -104,6 +105,7 @@ class basic_directory_source final : public file_source {
     reader_.reset();
     if (at_ == requests_.size()) co_return std::nullopt;
     const file_request& request = requests_[at_++];
+    if (is_others_turn()) co_await yield_turn("read '" + request.path() + "'");
     std::optional<file_header> header;
     try {
       const directory_entry found = root_->stat(request.path());

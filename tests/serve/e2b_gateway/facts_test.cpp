@@ -419,9 +419,30 @@ TEST(E2bFacts, of_files_are_those_of_the_system) {
     answer = co_await client.call(box, files_call("ListDir"), with_path("."));
     const boost::json::value listed = json_of(answer.text());
     const boost::json::value& link = listed.at("entries").at(1);
-    EXPECT_EQ(text_at(link, "type"), "FILE_TYPE_SYMLINK");
+    EXPECT_EQ(text_at(link, "type"), "FILE_TYPE_FILE") << "that of the target, as envd's";
     EXPECT_EQ(text_at(link, "symlinkTarget"), "/home/user/f") << "absolute, as envd's";
     EXPECT_EQ(text_at(listed.at("entries").at(0), "modifiedTime"), "2020-02-03T04:05:06.500000000Z");
+  });
+}
+
+TEST(E2bFacts, of_links_are_those_of_their_targets) {
+  run_with_gateway([](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+    const gateway_sandbox_name box = co_await client.create();
+    gateway_stream stream = co_await client.run(
+        box,
+        "mkdir -p -- d real; cd d; : > f; mkfifo p; ln -s ../real -- -l; ln -s f to; ln -s p wait; ln -s none gone");
+    http_response answer = co_await client.call(box, files_call("ListDir"), with_path("d"));
+    std::string kinds;
+    const boost::json::value listed = json_of(answer.text());
+    for (const boost::json::value& entry : listed.at("entries").as_array())
+      kinds += text_at(entry, "name") + ' ' + text_at(entry, "type") + ' ' + text_at(entry, "symlinkTarget") + '\n';
+    EXPECT_EQ(kinds,
+              "-l FILE_TYPE_DIRECTORY /home/user/real\nf FILE_TYPE_FILE \ngone  /home/user/d/gone\np  \n"
+              "to FILE_TYPE_FILE /home/user/d/f\nwait  /home/user/d/p\n");
+    answer = co_await client.call(box, files_call("Stat"), with_path("d/-l"));
+    const boost::json::value one = json_of(answer.text());
+    EXPECT_EQ(text_at(one.at("entry"), "type"), "FILE_TYPE_DIRECTORY");
+    EXPECT_EQ(text_at(one.at("entry"), "permissions").front(), 'L');
   });
 }
 
@@ -429,13 +450,15 @@ TEST(E2bFacts, come_from_commands_if_an_environment_has_no_file_operations) {
   run_with_gateway(
       [](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
         const gateway_sandbox_name box = co_await client.create();
-        gateway_stream stream = co_await client.run(
-            box, "echo content > f; touch -d '2020-02-03 04:05:06 UTC' f; ln -s 'a target\n' link; id -un");
+        gateway_stream stream = co_await client.run(box,
+                                                    "echo content > f; touch -d '2020-02-03 04:05:06 UTC' f; ln -s "
+                                                    "none link; : > 'z target\n'; ln -s 'z target\n' to; id -un");
         http_response answer = co_await client.call(box, files_call("ListDir"), with_path("."));
         const boost::json::value listed = json_of(answer.text());
         EXPECT_EQ(text_at(listed.at("entries").at(0), "modifiedTime"), "2020-02-03T04:05:06.000000000Z");
         EXPECT_EQ(text_at(listed.at("entries").at(0), "owner") + "\n", stream.out);
-        EXPECT_EQ(text_at(listed.at("entries").at(1), "symlinkTarget"), "/home/user/a target\n");
+        EXPECT_EQ(text_at(listed.at("entries").at(1), "symlinkTarget"), "/home/user/link");
+        EXPECT_EQ(text_at(listed.at("entries").at(2), "symlinkTarget"), "/home/user/z target\n");
       },
       e2b_gateway::options(), any_provider(walled_provider()));
 }

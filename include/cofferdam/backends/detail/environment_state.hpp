@@ -95,6 +95,16 @@ class environment_state {
   explicit environment_state(const asio::any_io_executor& executor) : changed_(executor) {}
   ~environment_state() = default;
 
+  /// Marks the environment as closed, if it does not close already. For `State::abandon()`, which waits for nothing: a
+  /// `close()` that begins later has nothing to do.
+  /// \return  false if the environment was closing or closed before.
+  bool close_at_once() noexcept {
+    if (std::exchange(closing_, true)) return false;
+    closed_ = true;
+    changed_.notify();
+    return true;
+  }
+
   /// Makes the request that starts a command, without its working directory.
   spawn_request request_of(const command& c) const { return request_for(c, shell_, variables_, proxy_port_); }
 

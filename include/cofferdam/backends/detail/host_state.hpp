@@ -99,7 +99,7 @@ class host_state : public environment_state<host_state<Place>> {
 
   /// Kills everything at once and waits for nothing, for an environment that was destroyed without `close()`.
   void abandon() {
-    this->closing_ = true;
+    this->close_at_once();
     commands_.abandon();
   }
 

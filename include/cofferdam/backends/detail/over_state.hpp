@@ -76,7 +76,7 @@ class over_state : public warden_place<over_state> {
 
   /// Ends the connection without waiting. The warden then ends everything.
   void abandon() noexcept {
-    closing_ = true;
+    close_at_once();
     session_.abandon();
     if (program_) program_->abandon();
   }

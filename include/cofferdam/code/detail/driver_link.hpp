@@ -381,7 +381,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     run.contents.insert_or_assign(path, bytes(content.begin(), content.end()));
   }
 
-  /// Tells a run's listener a piece of output, if there is such a listener.
+  /// Passes a piece of output to the run's listener, if there is one.
   void tell_output(const std::shared_ptr<driven_run>& run, output_stream stream, bytes_view piece) {
     if (!run->request.on_output() || piece.empty()) return;
     tell(run, [run, stream, chunk = bytes(piece.begin(), piece.end())] { run->request.on_output()(stream, chunk); });

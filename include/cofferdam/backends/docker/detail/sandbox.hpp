@@ -160,7 +160,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
   /// Ends the connection to the container without waiting. A container that this library has made ends with its
   /// connection.
   void abandon() noexcept {
-    closing_ = true;
+    close_at_once();
     session_.abandon();
     if (!is_paused_ || !owned_) return;
     // The warden cannot notice the end of its connection, so the daemon must remove the container now.

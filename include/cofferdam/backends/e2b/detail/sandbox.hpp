@@ -154,7 +154,7 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   awaitable<void> until_running() {
     require_open();
     while (paused_) {
-      co_await changed_.wait();
+      require_not_cancelled(co_await changed_.wait());
       require_open();
     }
   }
@@ -255,10 +255,16 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
     co_return result;
   }
 
+  /// Throws error{exec_errc::cancelled} if a wait for the sandbox was cancelled.
+  static void require_not_cancelled(cofferdam::detail::wait_result result) {
+    if (result == cofferdam::detail::wait_result::cancelled)
+      throw error(exec_errc::cancelled, "e2b: cancelled while the sandbox was not ready; nothing was done");
+  }
+
   /// Returns true if a warden starts the commands. If the session of the last one is lost, starts another one.
   static awaitable<bool> has_warden(std::shared_ptr<sandbox> self) {
     while (self->starting_) {
-      co_await self->changed_.wait();
+      require_not_cancelled(co_await self->changed_.wait());
       self->require_open();
     }
     if (!self->warden_) co_return false;

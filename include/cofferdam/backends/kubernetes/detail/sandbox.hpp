@@ -127,7 +127,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
 
   /// Ends the connection to the pod without waiting. All commands then end, and the pod ends after its hold time.
   void abandon() noexcept {
-    closing_ = true;
+    close_at_once();
     stop();
   }
 

@@ -99,11 +99,42 @@ class filesystem_service {
     found = co_await look(*target);
     path = std::move(*target);
   }
+  /// Changes the descriptions of symbolic links, as envd describes them: with the type of the target. A link without a
+  /// target has no type and no mode, and its own path as the target. Links keep their own type if the command
+  /// that follows them fails.
+  /// \param entries  the descriptions of the entries.
+  /// \param paths    their paths, as `locate` returns them.
+  awaitable<void> follow_types(std::vector<boost::json::object>& entries, const std::vector<std::string>& paths) {
+    std::vector<std::size_t> links;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (cofferdam::detail::text_at(entries[i], "type") != "FILE_TYPE_SYMLINK") continue;
+      links.push_back(i);
+      names.push_back(paths[i]);
+    }
+    if (links.empty()) co_return;
+    const std::string kinds = co_await files().kinds_behind(std::move(names));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      boost::json::object& entry = entries[links[i]];
+      entry.erase("type");
+      if (kinds[i] == 'd') entry["type"] = "FILE_TYPE_DIRECTORY";
+      if (kinds[i] == 'f') entry["type"] = "FILE_TYPE_FILE";
+      if (kinds[i] != '-') continue;
+      entry.erase("mode");
+      entry["symlinkTarget"] = entry.at("path");
+    }
+  }
+  awaitable<boost::json::object> described(directory_entry found, std::string path) {
+    const metadata_store::values metadata = co_await files().metadata_of(path);
+    std::vector<boost::json::object> entries{sandbox_.describe(found, path, metadata)};
+    const std::vector<std::string> paths{std::move(path)};
+    co_await follow_types(entries, paths);
+    co_return std::move(entries.front());
+  }
   awaitable<boost::json::object> entry_answer(directory_entry found, std::string path) {
     co_await served_sandbox::learn_names(sandbox_, found);
-    const metadata_store::values metadata = co_await files().metadata_of(path);
     boost::json::object answer;
-    answer["entry"] = sandbox_.describe(found, path, metadata);
+    answer["entry"] = co_await described(std::move(found), std::move(path));
     co_return answer;
   }
 
@@ -134,11 +165,15 @@ class filesystem_service {
         "more than " + std::to_string(max_listed) + " entries; list a directory below it, or fewer levels");
     if (!listing.empty()) co_await served_sandbox::learn_names(sandbox_, listing.front());
     guest_files::metadata_map metadata = co_await files().metadata_below(place, depth);
-    boost::json::array entries;
-    for (const directory_entry& entry : listing)
-      entries.push_back(sandbox_.describe(entry, below(path, entry.path()), metadata[entry.path()]));
+    std::vector<boost::json::object> entries;
+    std::vector<std::string> paths;
+    for (const directory_entry& entry : listing) {
+      paths.push_back(below(path, entry.path()));
+      entries.push_back(sandbox_.describe(entry, paths.back(), metadata[entry.path()]));
+    }
+    co_await follow_types(entries, paths);
     boost::json::object answer;
-    if (!entries.empty()) answer["entries"] = std::move(entries);
+    if (!entries.empty()) answer["entries"] = boost::json::array(entries.begin(), entries.end());
     co_return answer;
   }
 
@@ -270,13 +305,10 @@ class filesystem_service {
         const std::string path = cofferdam::detail::joined_path(watch->path(), event.name());
         auto known = entries.find(path);
         if (known == entries.end()) {
-          std::optional<boost::json::object> described;
-          const std::optional<directory_entry> found = co_await look(path);
-          if (found) {
-            const metadata_store::values metadata = co_await files().metadata_of(path);
-            described = sandbox_.describe(*found, path, metadata);
-          }
-          known = entries.emplace(path, std::move(described)).first;
+          std::optional<boost::json::object> entry;
+          std::optional<directory_entry> found = co_await look(path);
+          if (found) entry = co_await described(std::move(*found), path);
+          known = entries.emplace(path, std::move(entry)).first;
         }
         if (known->second) object["entry"] = *known->second;
       }

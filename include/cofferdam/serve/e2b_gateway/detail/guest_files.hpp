@@ -111,6 +111,27 @@ class guest_files {
     co_return std::string(target);
   }
 
+  /// Returns what each of these paths leads to by symbolic links: `d` for a directory, `f` for a regular file, `o` for
+  /// another entry, and `-` for nothing. Returns an empty text if the command fails.
+  awaitable<std::string> kinds_behind(std::vector<std::string> paths) {
+    static constexpr std::size_t max_bytes = 64 * 1024;  // of the words of a command
+    std::string kinds;
+    for (auto next = paths.begin(); next != paths.end();) {
+      std::vector<std::string> words{"/bin/sh", "-c", std::string(kinds_script), "sh"};
+      const std::size_t first = words.size();
+      for (std::size_t size = 0; next != paths.end() && size < max_bytes; ++next) {
+        words.push_back(place(std::move(*next)));
+        size += words.back().size() + 1;
+      }
+      const std::size_t count = words.size() - first;
+      const command_result result = co_await environment().run_command(argv(std::move(words)));
+      const std::string_view told = as_text(result.out().head());
+      if (!result.ok() || told.size() != count) co_return std::string();
+      kinds += told;
+    }
+    co_return kinds;
+  }
+
   // ---- metadata of files ----
 
   /// The metadata of files, by their paths relative to the listed directory; "" for the directory itself.
@@ -326,6 +347,14 @@ exec find "$1" -maxdepth "$2" -type f -exec stat -c "$f" {} +)sh";
 [ -r "$1" ] || exit 45
 stat -L -c %s "$1" || exit 1
 exec cat "$1")sh";
+
+  static constexpr std::string_view kinds_script =
+      R"sh(for path; do
+  if [ -d "$path" ]; then printf d
+  elif [ -f "$path" ]; then printf f
+  elif [ -e "$path" ]; then printf o
+  else printf %s -; fi
+done)sh";
 
   static bool is_in_workspace(std::string_view path) noexcept { return !path.starts_with('/'); }
   static std::string place(std::string path) { return is_in_workspace(path) ? "./" + path : path; }
