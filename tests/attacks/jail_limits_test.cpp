@@ -59,9 +59,9 @@ class memory_watch {
     ends_ = true;
     thread_.join();
   }
-  /// How much was used, in comparison with the memory that was available at the construction.
+  /// Returns the largest use so far: the memory available at the construction, less the smallest since then.
   long taken() const { return before_ - lowest_; }
-  /// How much was used, in comparison with the memory that is available now.
+  /// Returns the largest use so far by another figure: the memory available now, less the smallest until now.
   long given_back() const { return available() - lowest_; }
 
  private:

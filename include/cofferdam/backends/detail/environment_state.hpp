@@ -97,12 +97,10 @@ class environment_state {
 
   /// Marks the environment as closed, if it does not close already. For `State::abandon()`, which waits for nothing: a
   /// `close()` that begins later has nothing to do.
-  /// \return  false if the environment was closing or closed before.
-  bool close_at_once() noexcept {
-    if (std::exchange(closing_, true)) return false;
+  void close_at_once() noexcept {
+    if (std::exchange(closing_, true)) return;
     closed_ = true;
     changed_.notify();
-    return true;
   }
 
   /// Makes the request that starts a command, without its working directory.

@@ -360,8 +360,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       // The driver does not report the last output by itself, but with the end.
       tell_output(run, output_stream::out, bytes_view(result.out().head()).subspan(told[0]));
       tell_output(run, output_stream::err, bytes_view(result.err().head()).subspan(told[1]));
+      result.contents(std::exchange(run->contents, {}));
       run->result = std::move(result);
-      run->result->contents(std::exchange(run->contents, {}));
       run->changed.notify();
     }
   }
