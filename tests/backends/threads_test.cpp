@@ -8,6 +8,7 @@
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/home_strand.hpp>
 
 #include "support/census.hpp"
 #include "support/complaints.hpp"
@@ -293,7 +294,8 @@ TEST(SharedByThreads, a_source_of_files_is_read_on_a_strand) {
   const auto puts = [&]() -> awaitable<void> {
     const auto recipe = local().without_warning();
     local_environment env = co_await recipe.open();
-    co_await put_files(env, source);
+    const auto put = co_await put_files(env, source);
+    EXPECT_TRUE(put.failed().empty());
     co_await env.close();
   };
   complaints wrong;
