@@ -33,9 +33,15 @@
 // most bodies are compiled once: in the one file of the program that includes cofferdam/src.hpp, or in the library
 // cofferdam::compiled. Each mode has its own inline namespace. Therefore one program can link libraries of both modes.
 // If a library of one mode passes an object to a library of the other mode, the linker reports an undefined reference,
-// and `v0_compiled` is in the name of the missing function or in the name that the other library defines.
+// and `v0_compiled` is in the name of the missing function or in the name that the other library defines. A compiled
+// library without Asio's cache of frames (see above) has a name of its own, because it must not share a program with
+// files that use the cache, such as those of another compiler.
 #if defined(COFFERDAM_SEPARATE_COMPILATION)
+#if defined(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING)
+#define COFFERDAM_ABI v0_compiled_without_frame_recycling
+#else
 #define COFFERDAM_ABI v0_compiled
+#endif
 #define COFFERDAM_DECL
 // Explicitly instantiates a template, because files that see only its declaration cannot instantiate it.
 #define COFFERDAM_INSTANTIATE(...) template __VA_ARGS__;
