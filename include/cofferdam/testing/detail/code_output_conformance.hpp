@@ -206,6 +206,12 @@ TYPED_TEST_P(code_output_conformance, the_text_of_a_long_value_says_its_length) 
     if (text.displays().size() != 1) co_return;
     EXPECT_TRUE(text.displays()[0].forms().at("text/plain").ends_with("a... (of 1000000 characters)"))
         << text.displays()[0].forms().at("text/plain").substr(65000);
+    text = co_await runner.run_code(code_request("display(list(range(200_000)))"));
+    EXPECT_EQ(text.displays().size(), 1U) << detail::told(text);
+    if (text.displays().size() != 1) co_return;
+    const std::string& list = text.displays()[0].forms().at("text/plain");
+    EXPECT_TRUE(list.starts_with("[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10")) << list.substr(0, 60);
+    EXPECT_TRUE(list.ends_with("... (of 200000 items)")) << list.substr(65000);
   });
 }
 

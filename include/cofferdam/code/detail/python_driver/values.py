@@ -247,8 +247,8 @@ def is_large(value, budget):
     return False
 
 
-def short_repr(value, most):
-    """Returns a short repr: with at most `most` items of each collection (or reprlib's default if that is larger)."""
+def short_writer(most):
+    """Returns a reprlib.Repr that writes at most `most` items of each collection (or its default if that is larger)."""
     import reprlib
 
     class Short(reprlib.Repr):
@@ -263,7 +263,25 @@ def short_repr(value, most):
     short = Short()
     for name in ("maxlist", "maxtuple", "maxset", "maxfrozenset", "maxdict"):
         setattr(short, name, max(most, getattr(short, name)))
-    return short.repr(value)
+    return short
+
+
+def start_of_repr(value, most):
+    """Returns the start of the repr of a large collection: at least `most` characters, if it has so many.
+
+    The text ends with the count of the items, unless it contains all of them. Collections in it are shortened.
+    """
+    short = short_writer(6)
+    is_dict = type(value) is dict
+    text, end = {list: "[]", tuple: ("(", ")"), frozenset: ("frozenset({", "})")}.get(type(value), "{}")
+    written = 0
+    for one in value.items() if is_dict else value:
+        if len(text) >= most:
+            return text[:most] + "... (of %d items)" % len(value)
+        text += ", " if written else ""
+        text += "%s: %s" % (short.repr(one[0]), short.repr(one[1])) if is_dict else short.repr(one)
+        written += 1
+    return text + ("," if written == 1 and type(value) is tuple else "") + end
 
 
 def digits_of(number):
@@ -302,14 +320,14 @@ def text_of(value, most):
             unit = "characters" if type(value) is str else "bytes"
             return clean(repr(value[:most])[:most] + "... (of %d %s)" % (len(value), unit))
         elif is_large(value, 100000):
-            text = short_repr(value, 6)
+            return clean(start_of_repr(value, most))
         else:
             try:
                 text = repr(value)
             except ValueError:  # probably an int with more digits than Python converts
                 if type(value) not in (list, tuple, set, frozenset, dict):
                     raise
-                text = short_repr(value, 1000)
+                text = short_writer(1000).repr(value)
     except Exception as failure:
         try:
             reason = str(failure)[:200]

@@ -20,7 +20,7 @@ from values import is_large, remember_source
 
 # The error of a bash context whose cell ends with a failing command. As at E2B, it has the exit code, and no name.
 BashError = type("", (Exception,), {"__module__": "builtins"})
-MOST_ITEMS = 20000  # maximum count of the items of a list or dict that is also sent as JSON
+MOST_ITEMS = 400000  # maximum steps, about two for each item, of a list or dict that is also sent as JSON
 HIDDEN = {"magic", "cofferdam_bash"}  # names that begin as cell magics do, but that users do not call
 MAGIC_CODE = "<magic>"  # the file name of code that a magic was given
 PROGRAMS = {"bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy"}
