@@ -96,6 +96,16 @@ std::vector<process_entry> jailed() {
   return found;
 }
 
+awaitable<error> rename_failure(jail_environment& env, std::string from, std::string to) {
+  error reason(exec_errc::io_error, "the rename was done");
+  try {
+    co_await rename(env, std::move(from), std::move(to));
+  } catch (const error& failure) {
+    reason = failure;
+  }
+  co_return reason;
+}
+
 pid_t warden_in(const std::vector<process_entry>& all) {
   for (const process_entry& bubblewrap : all)
     for (const process_entry& one : all)
@@ -376,6 +386,21 @@ TEST_F(Jail, results_report_the_walls_and_limits) {
 // ---- what is visible ------------------------------------------------------------------------------------------------
 
 // Feature: D20
+TEST_F(Jail, an_error_of_rename_names_both_paths) {
+  run([&]() -> awaitable<void> {
+    jail_environment env = co_await recipe().open();
+    co_await write_text(env, "d/file", "");
+    co_await write_text(env, "file", "");
+    const error into_itself = co_await rename_failure(env, "d", "d/e");
+    EXPECT_EQ(into_itself.code(), exec_errc::invalid_argument);
+    EXPECT_STREQ(into_itself.what(), "rename 'd' to 'd/e': a directory cannot be moved into itself");
+    const error over_file = co_await rename_failure(env, "d", "file");
+    EXPECT_EQ(over_file.code(), exec_errc::not_a_directory);
+    EXPECT_TRUE(std::string(over_file.what()).starts_with("rename 'd' to 'file': ")) << over_file.what();
+    co_await env.close();
+  });
+}
+
 TEST_F(Jail, mounted_paths_are_visible_and_only_writable_ones_change) {
   base_.write("in/data", "of the host");
   base_.make_shared_folder("out");
@@ -703,6 +728,12 @@ TEST_F(Jail, memory_of_all_processes_together_is_limited_by_a_control_group) {
       EXPECT_EQ(alone.kind(), error_kind::out_of_memory) << alone.exit_code() << alone.err().text();
       command_result in_shell = co_await env.run_command("python3 -c 'b = bytearray(400 << 20)'; exit $?");
       EXPECT_EQ(in_shell.kind(), error_kind::out_of_memory) << in_shell.exit_code() << in_shell.err().text();
+      command_result piped = co_await env.run_command("python3 -c 'b = bytearray(400 << 20)' | cat");
+      EXPECT_TRUE(piped.ok()) << piped.summary();
+      EXPECT_NE(piped.advice().find("the kernel killed a process"), std::string::npos) << piped.advice();
+      command_result after = co_await env.run_command("exit 137");
+      EXPECT_EQ(after.kind(), error_kind::none) << after.reason();
+      EXPECT_EQ(after.advice(), "");
       // Files in memory leave room for commands.
       command_result files = co_await env.run_command("head -c 250M /dev/zero > /tmp/big");
       EXPECT_EQ(files.kind(), error_kind::disk_full) << files.exit_code() << files.err().text();

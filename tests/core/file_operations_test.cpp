@@ -101,6 +101,11 @@ TEST(FileOperations, what_the_commands_complain_of_becomes_a_code) {
   EXPECT_EQ(list_error(failed("ls: Permission denied")), exec_errc::permission_denied);
   EXPECT_EQ(list_error(failed("x: Not a directory")), exec_errc::not_a_directory);
   EXPECT_EQ(list_error(failed("mkdir: File exists")), exec_errc::already_exists);
+  EXPECT_EQ(list_error(failed("mv: cannot move 'a' to 'd': Directory not empty")), exec_errc::not_empty);
+  EXPECT_EQ(list_error(failed("mv: cannot overwrite non-directory 'f' with directory 'd'")),
+            exec_errc::not_a_directory);
+  EXPECT_EQ(list_error(failed("mv: cannot overwrite directory 'd' with non-directory")), exec_errc::not_a_file);
+  EXPECT_EQ(list_error(failed("mv: cannot move 'd' to a subdirectory of itself, 'd/e'")), exec_errc::invalid_argument);
   EXPECT_EQ(list_error(failed("something else")), exec_errc::io_error);
 }
 

@@ -190,14 +190,8 @@ class directory {
     const auto [above_to, name_to] = detail::split_path(clean_to);
     const unique_fd parent_from = parent_fd(above_from, "rename", clean_from);
     const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
-    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
-    if (errno == EINVAL)
-      throw error(exec_errc::invalid_argument,
-                  "rename " + detail::shown_path(clean_from) + ": a directory cannot be moved into itself, " +
-                      detail::shown_path(clean_to),
-                  std::error_code(errno, std::system_category()));
-    if (errno == EEXIST) errno = ENOTEMPTY;
-    throw detail::name_error(errno, "rename", clean_from);
+    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) != 0)
+      throw detail::rename_error(errno == EXDEV ? EOPNOTSUPP : errno, clean_from, clean_to);
   }
 
   /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this

@@ -58,6 +58,20 @@ inline std::string below_workspace(std::string_view path) {
   return inside == "." ? "./" : "./" + inside;
 }
 
+/// What file commands print about a failure, in their language of the POSIX locale, and the code of its error.
+inline constexpr std::pair<std::string_view, exec_errc> file_failures[] = {
+    {"No such file", exec_errc::not_found},
+    {"Permission denied", exec_errc::permission_denied},
+    {"not permitted", exec_errc::permission_denied},
+    {"with non-directory", exec_errc::not_a_file},
+    {"Is a directory", exec_errc::not_a_file},
+    {"Not a directory", exec_errc::not_a_directory},
+    {"overwrite non-directory", exec_errc::not_a_directory},
+    {"File exists", exec_errc::already_exists},
+    {"Directory not empty", exec_errc::not_empty},
+    {"to a subdirectory of itself", exec_errc::invalid_argument},
+};
+
 /// Throws the error that corresponds to the failure of a file command.
 /// \param doing  the name of the operation, for the error message.
 [[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
@@ -65,12 +79,8 @@ inline std::string below_workspace(std::string_view path) {
   const std::string stderr_text = one_line(result.err().text());
   const std::string sentence =
       std::string(doing) + " '" + one_line(path) + "': " + (stderr_text.empty() ? result.reason() : stderr_text);
-  if (stderr_text.find("No such file") != std::string::npos) throw error(exec_errc::not_found, sentence);
-  if (stderr_text.find("Permission denied") != std::string::npos ||
-      stderr_text.find("not permitted") != std::string::npos)
-    throw error(exec_errc::permission_denied, sentence);
-  if (stderr_text.find("Not a directory") != std::string::npos) throw error(exec_errc::not_a_directory, sentence);
-  if (stderr_text.find("File exists") != std::string::npos) throw error(exec_errc::already_exists, sentence);
+  for (const auto& [words, code] : file_failures)
+    if (stderr_text.find(words) != std::string::npos) throw error(code, sentence);
   throw error(exec_errc::io_error, sentence, result.cause());
 }
 

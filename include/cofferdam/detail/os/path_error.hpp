@@ -47,4 +47,25 @@ inline error name_error(int code, std::string_view doing, std::string_view path)
   return path_error(code, doing, path);
 }
 
+// Converts `errno` to an error of the library, for the rename of one path beneath a directory to another. Its message
+// names both paths, because the kernel does not tell which of them is the reason. EOPNOTSUPP means that they are on
+// different file systems.
+inline error rename_error(int code, std::string_view from, std::string_view to) {
+  const std::string doing = "rename " + shown_path(from) + " to";
+  const std::error_code cause(code, std::system_category());
+  switch (code) {
+    case EINVAL:
+      return error(exec_errc::invalid_argument,
+                   doing + " " + shown_path(to) + ": a directory cannot be moved into itself", cause);
+    case ENOTDIR:
+      return error(
+          exec_errc::not_a_directory,
+          doing + " " + shown_path(to) + ": a part of a path is not a directory, or a directory would replace a file",
+          cause);
+    case EOPNOTSUPP: return name_error(EXDEV, doing, to);
+    case EEXIST: return path_error(ENOTEMPTY, doing, to);
+    default: return path_error(code, doing, to);
+  }
+}
+
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -104,7 +104,8 @@ class basic_warden_files {
     const std::string clean = workspace_path(from, path_);
     const std::string target = workspace_path(to, path_);
     wire::frame_writer frame(wire::frame_type::rename, 0);
-    co_await ask("rename", clean, frame.text(clean).text(target));
+    const auto failure = [&](int code) { return rename_error(code, clean, target); };
+    co_await ask_or(failure, frame.text(clean).text(target));
   }
 
   /// Gives a file that stands outside the root, on the same file system, its path beneath the root, in one step.
@@ -182,18 +183,27 @@ class basic_warden_files {
   /// \param frame  the frame of the request. This function sets its number.
   awaitable<file_answer> ask(const char* doing, std::string path, wire::frame_writer& frame,
                              std::shared_ptr<reply_data_sink> data = nullptr) const {
-    const std::uint32_t number = requests_->number();
-    return ask_as(number, doing, std::move(path), frame.renumbered(number).take(), std::move(data));
+    auto failure = [doing, path = std::move(path)](int code) { return path_error(code, doing, path); };
+    return ask_or(std::move(failure), frame, std::move(data));
   }
 
-  awaitable<file_answer> ask_as(std::uint32_t number, const char* doing, std::string path, bytes frame,
+  /// The same. `failure(code)` returns the error to throw for an `errno`.
+  template <class Failure>
+  awaitable<file_answer> ask_or(Failure failure, wire::frame_writer& frame,
+                                std::shared_ptr<reply_data_sink> data = nullptr) const {
+    const std::uint32_t number = requests_->number();
+    return ask_as(std::move(failure), number, frame.renumbered(number).take(), std::move(data));
+  }
+
+  template <class Failure>
+  awaitable<file_answer> ask_as(Failure failure, std::uint32_t number, bytes frame,
                                 std::shared_ptr<reply_data_sink> data) const {
     const auto sink = sink_;
     const auto requests = requests_;
     std::shared_ptr<file_requests::sent> pending =
         co_await requests->send(*sink, number, std::move(frame), std::move(data));
     file_answer answer = co_await requests->answer(std::move(pending));
-    if (answer.number != 0) throw path_error(answer.number, doing, path);
+    if (answer.number != 0) throw failure(answer.number);
     co_return answer;
   }
 
