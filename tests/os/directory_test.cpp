@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #include <cofferdam/os/directory.hpp>
 
+#include "support/error_of.hpp"
 #include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -38,6 +39,7 @@ using cofferdam::directory_entry;
 using cofferdam::exec_errc;
 using cofferdam::file_type;
 using cofferdam::path_resolution;
+using cofferdam_test::sentence_of;
 using cofferdam_test::temporary_folder;
 
 template <class F>
@@ -742,6 +744,15 @@ TEST_P(Directory, remove_goes_in_steps) {
   EXPECT_FALSE(folder_.has("in/d"));
 }
 
+TEST_P(Directory, large_directories_are_removed_in_several_rounds) {
+  for (int i = 0; i < 40'000; ++i) folder_.write(at((i % 2 == 0 ? "d/" : "") + std::to_string(i)), "");
+  in_.remove("d");
+  EXPECT_FALSE(folder_.has("in/d"));
+  cofferdam::tree_removal work = in_.removal_of_all();
+  while (!work.step()) continue;
+  EXPECT_TRUE(in_.list(".").empty());
+}
+
 TEST_P(Directory, removal_of_all_leaves_the_directory) {
   folder_.write("in/a/b", "");
   folder_.write("in/c", "");
@@ -830,6 +841,7 @@ TEST_P(Directory, rename_says_what_is_in_the_way) {
   EXPECT_EQ(failure_of([&] { in_.rename("e", "d"); }), exec_errc::not_empty);
   EXPECT_EQ(failure_of([&] { in_.rename("e", "a"); }), exec_errc::not_a_directory);
   EXPECT_EQ(failure_of([&] { in_.rename("d", "d/inner"); }), exec_errc::invalid_argument);
+  EXPECT_EQ(sentence_of([&] { in_.rename("e", "d"); }), "rename 'e' to 'd': the directory is not empty");
 }
 
 TEST_P(Directory, set_mode_follows_no_link_out_and_drops_special_bits) {

@@ -229,8 +229,10 @@ class tree_removal {
   bool step(std::size_t limit = 1024) {
     for (std::size_t done = 0; done < limit; ++done) {
       if (pending_.back().empty()) {
-        if (pending_.size() == 1) return true;
-        leave();
+        if (pending_.size() > 1)
+          leave();
+        else if (!fill_again())
+          return true;
       } else if (unlink(pending_.back().back(), 0)) {
         pending_.back().pop_back();
       } else if (errno == EISDIR || errno == EPERM) {  // EISDIR on Linux, EPERM in POSIX: a directory
@@ -243,8 +245,8 @@ class tree_removal {
   }
 
  private:
-  // The maximum number of names of one directory in memory. The other names are read in another round.
-  static constexpr std::size_t max_names = 1'000'000;
+  // The maximum number of names of one directory that are read in one step. The others are read in another round.
+  static constexpr std::size_t max_names = 16'384;
   // A bound for the case that another process adds entries all the time.
   static constexpr int max_rounds = 10'000;
 
@@ -301,6 +303,17 @@ class tree_removal {
     unique_fd readable = open_here(".", O_RDONLY);
     if (!readable) throw detail::name_error(errno, "remove", path_);
     pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
+  }
+
+  // Reads more names of the directory whose contents are removed. Returns false if it has none, or if this object
+  // removes one entry.
+  bool fill_again() {
+    if (min_ours_ > 1) return false;
+    pending_.pop_back();
+    fill();
+    if (pending_.back().empty()) return false;
+    count_round();
+    return true;
   }
 
   void leave() {
