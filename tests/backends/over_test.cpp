@@ -15,6 +15,8 @@
 #include "support/ssh_server.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <asio/any_io_executor.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -500,6 +502,19 @@ TEST(over, an_environment_that_is_destroyed_without_close_leaves_nothing) {
   });
   EXPECT_TRUE(ends(guest));
   EXPECT_TRUE(vanishes(std::filesystem::path(workspace).parent_path()));
+}
+
+TEST(over, an_end_under_way_completes_if_the_environment_is_destroyed) {
+  run([]() -> awaitable<void> {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto program = over_program::start(executor, {"sleep", "1000"});
+    program->answered();
+    asio::steady_timer destruction(executor, 20ms);
+    destruction.async_wait([&](std::error_code) { program->abandon(); });
+    const auto begun = std::chrono::steady_clock::now();
+    co_await over_program::end(program, 100s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, 50s);
+  });
 }
 
 TEST(over, a_killed_host_leaves_nothing) {

@@ -183,24 +183,25 @@ class over_program : public std::enable_shared_from_this<over_program> {
   }
 
   /// Closes the program's standard input, and waits for the program's end.
+  /// Completes soon after `abandon`.
   /// \param patience  the time until SIGTERM. SIGKILL follows after another second.
   static awaitable<void> end(std::shared_ptr<over_program> self, std::chrono::milliseconds patience) {
     constexpr std::chrono::seconds second(1);
     self->close();
     co_await self->ended_within(patience);
-    if (!self->has_ended_) {
+    if (!self->has_ended_ && !self->is_over_) {
       self->signal(SIGTERM);
       self->signal(SIGCONT);
       co_await self->ended_within(second);
     }
-    if (!self->has_ended_) {
+    if (!self->has_ended_ && !self->is_over_) {
       self->signal(SIGKILL);
       co_await self->ended_within(second);  // longer only if the process hangs in the kernel
     }
     // If the program has left the script's shell behind, the shell gets some time to remove its folder. It keeps only
     // the error output.
     const auto until = async_event::clock::now() + second;
-    while (!(self->output_ended_ && self->errors_ended_) && async_event::clock::now() < until) {
+    while (!self->is_over_ && !(self->output_ended_ && self->errors_ended_) && async_event::clock::now() < until) {
       const wait_result how = co_await self->changed_.wait(until);
       if (how == wait_result::cancelled) break;
     }
@@ -213,7 +214,9 @@ class over_program : public std::enable_shared_from_this<over_program> {
     is_closed_ = true;
     limit_.cancel();
     for (asio::posix::stream_descriptor* each : {&in_, &out_, &err_}) release(*each);
-    if (std::exchange(is_over_, true) || !pidfd_.is_open()) return;
+    if (std::exchange(is_over_, true)) return;
+    changed_.notify();
+    if (!pidfd_.is_open()) return;
     signal(has_ended_ || !is_answered_ ? SIGKILL
                                        : SIGTERM);  // until the process is reaped, no other group can have its number
     try {
@@ -236,10 +239,10 @@ class over_program : public std::enable_shared_from_this<over_program> {
 
   void signal(int number) noexcept { ::kill(-pid_, number); }
 
-  /// Waits until the process ends. Cannot be cancelled by its callers, which shield it.
+  /// Waits until the process ends, or `abandon` is called. Cannot be cancelled by its callers, which shield it.
   awaitable<void> ended_within(std::chrono::milliseconds time) {
     const auto until = async_event::clock::now() + time;
-    while (!has_ended_ && async_event::clock::now() < until) {
+    while (!has_ended_ && !is_over_ && async_event::clock::now() < until) {
       const wait_result how = co_await changed_.wait(until);
       if (how == wait_result::cancelled) co_return;
     }
@@ -381,7 +384,7 @@ class over_program : public std::enable_shared_from_this<over_program> {
   asio::posix::stream_descriptor err_;
   asio::posix::stream_descriptor pidfd_;
   asio::steady_timer limit_;
-  async_event changed_;  // notified when has_ended_, output_ended_ or errors_ended_ becomes true
+  async_event changed_;  // notified when has_ended_, output_ended_, errors_ended_ or is_over_ becomes true
   std::string errors_;   // the end of the error output
   std::chrono::milliseconds late_after_{0};
   int status_ = 0;
