@@ -52,10 +52,15 @@ TEST(LocalLimits, memory_is_limited_in_total_or_for_each_process_as_the_report_h
   const command_result result = result_with(process_limits().memory(std::uint64_t{100} << 20), takes_400_mb);
   EXPECT_FALSE(result.ok());
   const std::string report(result.isolation().of(isolation_kind::memory));
-  if (report.find("in all (control group") != std::string::npos)
+  if (report.find("in all (control group") != std::string::npos) {
     EXPECT_EQ(result.kind(), error_kind::out_of_memory) << result.summary();
-  else
+    const command_result piped =
+        result_with(process_limits().memory(std::uint64_t{100} << 20), std::string(takes_400_mb) + " | cat");
+    EXPECT_TRUE(piped.ok()) << piped.summary();
+    EXPECT_NE(piped.advice().find("the kernel killed a process"), std::string::npos) << piped.advice();
+  } else {
     EXPECT_EQ(report, "104857600 bytes per process (RLIMIT_AS), no total");
+  }
 }
 
 TEST(LocalLimits, processor_time_is_limited) {

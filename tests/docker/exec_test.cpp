@@ -275,6 +275,9 @@ TEST(DockerExec, too_much_memory_is_not_a_mere_signal) {
     docker::environment env = co_await by_execs("debian", small).open();
     command_result result = co_await env.run_command(shell("exec python3 -c 'x = bytearray(500_000_000)'"));
     EXPECT_EQ(result.kind(), error_kind::out_of_memory) << result.exit_code() << " " << result.err().text();
+    command_result piped = co_await env.run_command(shell("python3 -c 'x = bytearray(500_000_000)' | cat"));
+    EXPECT_TRUE(piped.ok()) << piped.summary();
+    EXPECT_NE(piped.advice().find("the kernel killed a process"), std::string::npos) << piped.advice();
     command_result killed = co_await env.run_command(shell("kill -9 $$"));
     EXPECT_EQ(killed.kind(), error_kind::none);
     EXPECT_EQ(killed.term_signal(), 9);

@@ -137,8 +137,9 @@ class environment {
   /// Returns the container's id in the daemon.
   const std::string& container_id() const;
 
-  /// Returns true if the container or the connection to it is known to be lost. Then every command would fail with
-  /// error{exec_errc::provider_lost}. Sends nothing to the container. Any thread may call this function.
+  /// Returns true if the container or the connection to it is known to be lost, so that every command would fail. Also
+  /// returns true after `close()`, and for an object without an environment. Sends nothing to the container. Any thread
+  /// may call this function.
   bool is_lost() const noexcept;
 
   /// Ends all commands and removes the container. A container from `in_container` is not removed; only the processes of

@@ -85,8 +85,8 @@ class host_environment {
   file_system files();
 
   /// Returns true if the warden, the helper program that runs the commands, is known to be lost, for example because it
-  /// was killed. Then every command would fail with error{exec_errc::provider_lost}. Asks no process. Any thread may
-  /// call this function.
+  /// was killed, so that every command would fail. Also returns true after `close()`, and for an object without an
+  /// environment. Asks no process. Any thread may call this function.
   bool is_lost() const noexcept;
 
   /// Ends every command (SIGTERM, the grace period, SIGKILL), and removes the folder. Pending commands fail with

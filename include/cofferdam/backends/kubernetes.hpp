@@ -105,8 +105,9 @@ class environment {
   /// Returns the namespace of the pod.
   const std::string& pod_namespace() const;
 
-  /// Returns true if the pod or the connection to it is known to be lost. Then every command would fail with
-  /// error{exec_errc::provider_lost}. Sends nothing to the cluster. Any thread may call this function.
+  /// Returns true if the pod or the connection to it is known to be lost, so that every command would fail. Also
+  /// returns true after `close()`, and for an object without an environment. Sends nothing to the cluster. Any thread
+  /// may call this function.
   bool is_lost() const noexcept;
 
   /// Ends all commands and deletes the pod; a pod from `in_pod` is not deleted. For a pod from `from_template`, deletes

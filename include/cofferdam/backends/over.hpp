@@ -97,8 +97,8 @@ class over_environment {
   /// Returns the absolute path of the workspace in the place.
   const std::string& workspace() const;
 
-  /// Returns true if the pipe is known to be lost. Then every command would fail with error{exec_errc::provider_lost}.
-  /// Sends nothing through the pipe. Any thread may call this function.
+  /// Returns true if the pipe is known to be lost, so that every command would fail. Also returns true after `close()`,
+  /// and for an object without an environment. Sends nothing through the pipe. Any thread may call this function.
   bool is_lost() const noexcept;
 
   /// Ends all commands, removes the temporary folder, and waits for the end of the pipe's program. Commands that are

@@ -37,7 +37,9 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 ///   `max_bytes` bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and creates missing directories. The caller keeps
 ///   `content` alive until the awaitable completes. The environments of this library also accept temporary `bytes`,
-///   which the awaitable then owns. `write_text` and `write_bytes` own the content with any environment.
+///   which the awaitable then owns. `write_text` and `write_bytes` own the content with any environment. If the file is
+///   a symbolic link, the environments of this library replace the link (those of `e2b` write its target), whereas
+///   `read_file` reads its target.
 /// * `close()` ends all running commands and releases all resources. A second call does nothing.
 ///
 /// Paths are relative to the workspace and separated by `/`. They may contain any bytes except NUL, and are usually

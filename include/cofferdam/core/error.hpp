@@ -33,7 +33,7 @@ enum class exec_errc {
   permission_denied,     ///< the operating system, or the `read_only` layer, refused the access
   too_large,             ///< the data exceeds the caller's limit or a limit of the system
   collision,             ///< two files of one transfer have the same destination
-  io_error,              ///< reading or writing failed; `cause()` returns the system's error code
+  io_error,              ///< reading or writing failed; `cause()` returns the system's error code, if it is known
   deadlock,              ///< the operation would wait for work that itself waits for the operation
   unavailable,           ///< the service did not answer, or the environment is paused; try again, or resume it
   busy,                  ///< commands run, and the operation would end them; end them first, or wait for their ends

@@ -52,7 +52,7 @@ TEST(GatewayFailures, one_table_gives_the_status_and_the_code_of_every_failure) 
       {exec_errc::not_empty, 400, connect_code::failed_precondition},
       {exec_errc::outside_workspace, 403, connect_code::permission_denied},
       {exec_errc::permission_denied, 403, connect_code::permission_denied},
-      {exec_errc::too_large, 413, connect_code::resource_exhausted},
+      {exec_errc::too_large, 413, connect_code::invalid_argument},
       {exec_errc::collision, 400, connect_code::already_exists},
       {exec_errc::io_error, 500, connect_code::internal},
       {exec_errc::deadlock, 500, connect_code::internal},

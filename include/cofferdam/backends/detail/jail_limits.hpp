@@ -6,6 +6,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
+#include <cofferdam/detail/os/memory_kill.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
@@ -202,12 +203,14 @@ class jail_limit_watch {
     const std::uint64_t killed = group_ ? group_->memory_kills() : 0;
     const bool was_killed = killed > killed_;
     killed_ = killed;
+    const bool is_ours = was_killed && !limits_.of_jail;  // the warden of a jail sees and reports this by itself
+    if (is_ours && result.ok()) note_memory_kill(result, false, less_memory);
     if (result.ok()) return;
-    if (was_killed && !limits_.of_jail) {  // the warden of a jail sees and reports this by itself
+    if (is_ours) {
       result.kind(error_kind::out_of_memory);
       result.reason("The command failed, and the kernel killed a process because the environment had used its " +
                     std::to_string(*limits_.memory) + " bytes of memory");
-      result.advice("Process less data at a time, or raise the memory limit.");
+      result.advice(less_memory);
       return;
     }
     if (limits_.file_size && result.term_signal() == SIGXFSZ) {
@@ -241,6 +244,7 @@ class jail_limit_watch {
 
  private:
   static constexpr const char* less_writing = "Write less, or several smaller files.";
+  static constexpr const char* less_memory = "Process less data at a time, or raise the memory limit.";
   static constexpr const char* less_work = "Do less work in one command.";
 
   std::string max_file() const { return std::to_string(*limits_.file_size) + " bytes"; }

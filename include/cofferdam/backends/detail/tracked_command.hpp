@@ -10,6 +10,7 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
+#include <cofferdam/detail/os/memory_kill.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -21,6 +22,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -237,11 +239,7 @@ class tracked_command : public command_transport {
       all.term_signal(number - 128);
     else
       all.exit_code(number);
-    if (out_of_memory) {
-      all.kind(error_kind::out_of_memory);
-      all.reason("The command was ended because it used more memory than its environment has");
-      all.advice(more_memory());
-    }
+    if (out_of_memory) note_memory_kill(all, number == 128 + SIGKILL, more_memory());
   }
 
   /// Sets the result of a command that could not be started.

@@ -9,6 +9,7 @@
 #include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/command_ends.hpp>
 #include <cofferdam/detail/os/command_pipes.hpp>
+#include <cofferdam/detail/os/memory_kill.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
@@ -267,12 +268,13 @@ class basic_warden_command final : public command_transport {
                              (how.reason == wire::exit_reason::killed && late_since_ && !is_told_to_end_);
     if (out_of_time) command_.note_end(end_reason::timeout);
     if (how.oom_kills != 0) {
-      result.kind(error_kind::out_of_memory);
-      result.reason("The command was ended because it used more memory than its environment has");
-      result.advice("Process less data at a time, or raise the memory limit.");
-    } else if (explain && is_known && how.reason == wire::exit_reason::none && !is_told_to_end_) {
-      explain(result);
+      // shells exit with 128 + SIGKILL if a command was killed
+      const bool was_killed = !is_known || how.code == (how.how == wire::exit_how::signaled ? SIGKILL : 128 + SIGKILL);
+      note_memory_kill(result, was_killed, "Process less data at a time, or raise the memory limit.");
     }
+    if (explain && is_known && how.reason == wire::exit_reason::none && !is_told_to_end_ &&
+        result.kind() == error_kind::none)
+      explain(result);
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
         command_.ended_by() == end_reason::none) {
       command_.close_input();

@@ -198,12 +198,17 @@ void warden::take_exit(job& one, const report& what) {
 
 void warden::tell_exit(job& one) {
   const report& what = one.exit;
-  u32 killed_for_memory = 0;
   const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
   const bool lost = what.detail == static_cast<u8>(wire::exit_how::lost);
   // shells exit with 128 + SIGKILL if a command was killed
   const bool looks_killed = lost || (by_signal ? what.code == sig_kill : what.code == 128 + sig_kill);
-  if (looks_killed && one.reason == wire::exit_reason::none) killed_for_memory = oom_kills();
+  u32 killed_for_memory = 0;
+  if (one.reason == wire::exit_reason::none) {
+    const u32 kills = oom_kills();
+    // A kill ends only one of the commands that run at the same time, but each of them may have lost a process.
+    killed_for_memory = kills - (looks_killed ? oom_seen_ : one.kills_before);
+    if (looks_killed) oom_seen_ = kills;
+  }
   one.tells = false;
   writer(frame(frame_type::exited, one.id, wire::exited_size))
       .put(what.detail)
@@ -273,7 +278,7 @@ void warden::find_oom_counter() {
     close_fd(opened);
     at = next;
   }
-  oom_kills();
+  oom_seen_ = oom_kills();
 }
 
 u32 warden::oom_kills() {
@@ -287,9 +292,7 @@ u32 warden::oom_kills() {
     at += 9;
     u32 count = 0;
     take_number(at, text + size, count);
-    const u32 more = count - oom_seen_;
-    oom_seen_ = count;
-    return more;
+    return count;
   }
   return 0;
 }

@@ -231,8 +231,10 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (one == nullptr) {
     fail(id, wire::fail_stage::limit, -EAGAIN);
   } else {
-    if (busy_count_ == 0) oom_kills();  // so that earlier kills by the kernel are not counted for this command
+    const u32 kills = oom_kills();
+    if (busy_count_ == 0) oom_seen_ = kills;  // no running command explains earlier kills
     *one = job();
+    one->kills_before = kills;
     one->used = true;
     one->id = id;
     one->flags = flags;

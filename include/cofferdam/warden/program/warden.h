@@ -68,6 +68,7 @@ struct job {
   u64 answer_by = never;
   u32 grace_ms = 0;
   u32 linger_ms = 0;
+  u32 kills_before = 0;  ///< the kernel's kills for memory before the job began, as `oom_kills` counts them
   wire::exit_reason reason = wire::exit_reason::none;
   bool exited = false;   ///< the command has ended, and `exited` has been or will be sent
   bool tells = false;    ///< `exited` must be sent, but after the output in the pipes

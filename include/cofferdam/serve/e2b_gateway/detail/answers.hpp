@@ -73,7 +73,8 @@ struct failure_class {
 };
 
 /// Returns the class of a failure. The statuses are those that E2B documents: an environment that is gone is 502, a
-/// busy one 503, and a parent directory that is a file 500.
+/// busy one 503, and a parent directory that is a file 500. Data that is too large is an invalid argument of a call,
+/// because E2B's SDKs report `resource_exhausted` as a rate limit, and advise to try again later.
 inline failure_class class_of(exec_errc failure) noexcept {
   using cofferdam::detail::connect_code;
   switch (failure) {
@@ -87,7 +88,7 @@ inline failure_class class_of(exec_errc failure) noexcept {
     case exec_errc::not_a_directory: return {connect_code::invalid_argument, 500};
     case exec_errc::not_empty: return {connect_code::failed_precondition, 400};
     case exec_errc::busy: return {connect_code::failed_precondition, 503};
-    case exec_errc::too_large: return {connect_code::resource_exhausted, 413};
+    case exec_errc::too_large: return {connect_code::invalid_argument, 413};
     case exec_errc::unsupported: return {connect_code::unimplemented, 501};
     case exec_errc::environment_closed:
     case exec_errc::provider_lost: return {connect_code::unavailable, 502};

@@ -285,7 +285,7 @@ class filesystem_service {
       if (failure.code() != exec_errc::too_large) throw;
       is_too_much = true;
     }
-    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, sentence);
+    if (is_too_much) throw rpc_failure(cofferdam::detail::connect_code::invalid_argument, sentence);
     co_return entries;
   }
 
