@@ -37,7 +37,7 @@ if(NOT TARGET cofferdam::asio)
     set_property(TARGET cofferdam::asio APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS ASIO_STANDALONE)
     # version.hpp says why.
     set_property(TARGET cofferdam::asio APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS
-                 "$<$<CXX_COMPILER_ID:Clang,AppleClang>:ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING=1>")
+                 "$<$<CXX_COMPILER_ID:Clang,AppleClang,IntelLLVM>:ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING=1>")
     # Asio before 1.26 does not notice that clang has coroutines.
     if(cofferdam_asio_VERSION AND cofferdam_asio_VERSION VERSION_LESS 1.26)
       set_property(TARGET cofferdam::asio APPEND PROPERTY

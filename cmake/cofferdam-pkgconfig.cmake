@@ -19,7 +19,7 @@ endforeach()
 if(cofferdam_asio_VERSION AND cofferdam_asio_VERSION VERSION_LESS 1.26)
   string(APPEND cofferdam_pc_core_cflags " -DASIO_HAS_CO_AWAIT=1")
 endif()
-if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # version.hpp says why
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|IntelLLVM")  # version.hpp says why
   string(APPEND cofferdam_pc_core_cflags " -DASIO_DISABLE_AWAITABLE_FRAME_RECYCLING=1")
 endif()
 

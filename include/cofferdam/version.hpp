@@ -21,7 +21,7 @@
 // definition turns the cache off. It must be the same in all files of a program.
 #if defined(__clang__) && __STDC_HOSTED__ && !defined(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING)
 #if defined(ASIO_AWAITABLE_HPP)
-#error "cofferdam: clang needs -DASIO_DISABLE_AWAITABLE_FRAME_RECYCLING in every file (the CMake targets define it)"
+#error "cofferdam: clang needs -DASIO_DISABLE_AWAITABLE_FRAME_RECYCLING in every file that includes Asio first"
 #endif
 #define ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING 1
 #endif

@@ -385,7 +385,6 @@ TEST_F(Jail, results_report_the_walls_and_limits) {
 
 // ---- what is visible ------------------------------------------------------------------------------------------------
 
-// Feature: D20
 TEST_F(Jail, an_error_of_rename_names_both_paths) {
   run([&]() -> awaitable<void> {
     jail_environment env = co_await recipe().open();
@@ -401,6 +400,7 @@ TEST_F(Jail, an_error_of_rename_names_both_paths) {
   });
 }
 
+// Feature: D20
 TEST_F(Jail, mounted_paths_are_visible_and_only_writable_ones_change) {
   base_.write("in/data", "of the host");
   base_.make_shared_folder("out");

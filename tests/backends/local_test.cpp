@@ -35,6 +35,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -370,6 +372,26 @@ TEST_F(Local, a_workspace_that_is_no_directory_is_refused) {
 TEST_F(Local, a_folder_that_cannot_be_made_is_refused) {
   std::ofstream(folder_ / "file") << "x";
   EXPECT_EQ(open_error(local().without_warning().temporary_base(folder_ / "file")), exec_errc::provider_failed);
+}
+
+TEST_F(Local, a_path_that_is_not_allowed_is_the_failure_of_one_requested_file) {
+  run([]() -> awaitable<void> {
+    const local recipe = local().without_warning();
+    local_environment env = co_await recipe.open();
+    co_await write_text(env, "f", "content");
+    std::vector<file_request> requests;
+    requests.emplace_back("../x", "x");
+    requests.emplace_back((env.workspace() / "f").string(), "f");
+    std::unique_ptr<file_source> source = co_await env.files().get_files(std::move(requests));
+    std::optional<file_header> header = co_await source->next();
+    EXPECT_TRUE(header && header->failure() && header->failure()->code() == exec_errc::outside_workspace);
+    header = co_await source->next();
+    EXPECT_TRUE(header && !header->failure() && header->size() == 7);
+    header = co_await source->next();
+    EXPECT_FALSE(header);
+    source.reset();
+    co_await env.close();
+  });
 }
 
 TEST_F(Local, a_shell_can_be_named) {

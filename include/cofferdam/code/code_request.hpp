@@ -201,7 +201,8 @@ class code_request {
   bool is_quiet_failure() const noexcept { return quiet_failure_; }
 
   /// A callable that receives output while the code runs, piece by piece. Of each stream it receives at most the first
-  /// half of the bytes that the result keeps (see `keep_output`). The result has all kept bytes.
+  /// half of the bytes that the result keeps (see `keep_output`). The result has all kept bytes. Python's
+  /// output may come 0.1 s late, and the last pieces may come after the end of the code.
   using output_listener = std::function<void(output_stream stream, bytes_view piece)>;
   /// Sets a callable that receives output while the code runs.
   /// \param listener  a callable for `output_listener`. It is not called after `run_code` has returned. If it throws,

@@ -183,8 +183,8 @@ class code_result {
   }
 
   /// Returns the value of the code's last statement. It is absent unless the statement is an expression whose value is
-  /// not None. A Python value that JSON cannot represent is a tagged object (see `tagged_value.hpp`). A value that has
-  /// more than 4 MiB or more than 100 levels is replaced by its text.
+  /// not None. A Python value that JSON cannot represent, and a dict with more than 1,000 keys, is a tagged object (see
+  /// `tagged_value.hpp`). A value that has more than 4 MiB or more than 100 levels is replaced by its text.
   const std::optional<boost::json::value>& value() const& noexcept { return value_; }
   std::optional<boost::json::value> value() && { return std::move(value_); }
   /// Returns true if `value()` represents the Python value completely. Returns false if a part of it is only a text,

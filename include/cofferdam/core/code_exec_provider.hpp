@@ -32,7 +32,9 @@ concept awaitable_of = std::same_as<A, awaitable<T>>;
 /// An object that runs commands and holds files. The files are in a directory of the environment, the workspace. A
 /// backend provides four members:
 ///
-/// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception.
+/// * `run_command(c)` runs `c` to its end. Every outcome of the command is a result, never an exception. The backend
+///   honours all settings of `c` (its timeout, kept output, variables, input and working directory), and separates
+///   standard error from standard output, because layers and the added `files()` rely on it.
 /// * `read_file(path, max_bytes)` returns the whole file. It throws `exec_errc::too_large` if the file has more than
 ///   `max_bytes` bytes.
 /// * `write_file(path, content)` writes the whole file or nothing, and creates missing directories. The caller keeps

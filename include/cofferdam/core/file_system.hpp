@@ -89,7 +89,7 @@ class file_system {
   /// \throws error{exec_errc::not_found} if the entry does not exist.
   awaitable<void> remove(std::string path) const { return get().remove(std::move(path)); }
 
-  /// Renames a file or directory. If `to` is an existing file, replaces it.
+  /// Renames a file or directory. If `to` is an existing file, replaces it. The directory above `to` must exist.
   awaitable<void> rename(std::string from, std::string to) const {
     return get().rename(std::move(from), std::move(to));
   }
@@ -103,8 +103,9 @@ class file_system {
   ///     of which ends the whole transfer.
   awaitable<transfer_result> put_files(file_source& source) const { return get().put_files(source); }
 
-  /// Returns the requested regular files as a source, in the order of the requests. Some environments transfer all
-  /// files in one stream.
+  /// Returns the requested regular files as a source, in the order of the requests. A file that cannot be read has a
+  /// header with a `failure()`, and a directory has a header of its type, without content. Some environments transfer
+  /// all files in one stream.
   /// \par Lifetime  the environment must outlive the source.
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) const {
     return get().get_files(std::move(requests));

@@ -188,10 +188,16 @@ class directory {
     const std::string clean_to = workspace_path(to);
     const auto [above_from, name_from] = detail::split_path(clean_from);
     const auto [above_to, name_to] = detail::split_path(clean_to);
-    const unique_fd parent_from = parent_fd(above_from, "rename", clean_from);
-    const unique_fd parent_to = parent_fd(above_to, "rename to", clean_to);
-    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) != 0)
-      throw detail::rename_error(errno == EXDEV ? EOPNOTSUPP : errno, clean_from, clean_to);
+    const auto parent_of = [&](const std::string& above) {
+      unique_fd parent = detail::open_beneath(fd_.get(), above, O_PATH | O_DIRECTORY, resolution_);
+      if (!parent) throw detail::rename_error(errno, clean_from, clean_to);
+      return parent;
+    };
+    const unique_fd parent_from = parent_of(above_from);
+    const unique_fd parent_to = parent_of(above_to);
+    if (::renameat(parent_from.get(), name_from.c_str(), parent_to.get(), name_to.c_str()) == 0) return;
+    if (errno == EXDEV) throw detail::name_error(errno, "rename " + detail::shown_path(clean_from) + " to", clean_to);
+    throw detail::rename_error(errno, clean_from, clean_to);
   }
 
   /// Sets the permission bits of a file or directory. A symbolic link is followed, if its target is beneath this

@@ -98,8 +98,10 @@ using directory_source = basic_directory_source<>;
 template <class Unused>
 class basic_directory_source final : public file_source {
  public:
-  basic_directory_source(std::shared_ptr<const directory> root, std::vector<file_request> requests)
-      : root_(std::move(root)), requests_(std::move(requests)) {}
+  /// \param root   the directory.
+  /// \param above  the absolute path of the directory, which the requested paths may have.
+  basic_directory_source(std::shared_ptr<const directory> root, std::string above, std::vector<file_request> requests)
+      : root_(std::move(root)), above_(std::move(above)), requests_(std::move(requests)) {}
 
   awaitable<std::optional<file_header>> next() override {
     reader_.reset();
@@ -108,11 +110,12 @@ class basic_directory_source final : public file_source {
     if (is_others_turn()) co_await yield_turn("read '" + request.path() + "'");
     std::optional<file_header> header;
     try {
-      const directory_entry found = root_->stat(request.path());
+      const std::string path = workspace_path_or_root(request.path(), above_);
+      const directory_entry found = root_->stat(path);
       if (found.is_directory()) {
         header.emplace(request.path(), request.destination(), file_type::directory, 0, found.mode());
       } else {
-        reader_.emplace(root_->open_file(request.path()));
+        reader_.emplace(root_->open_file(path));
         header.emplace(request.path(), request.destination(), file_type::regular, reader_->size(), reader_->mode());
       }
     } catch (const error& failure) {
@@ -129,6 +132,7 @@ class basic_directory_source final : public file_source {
 
  private:
   std::shared_ptr<const directory> root_;
+  std::string above_;
   std::vector<file_request> requests_;
   std::size_t at_ = 0;
   std::optional<file_reader> reader_;
@@ -276,15 +280,10 @@ class basic_workspace_files {
   }
 
   awaitable<std::unique_ptr<file_source>> get_files(std::vector<file_request> requests) {
-    std::vector<file_request> clean;
-    const auto step = [&] {
-      clean.reserve(requests.size());
-      for (const file_request& request : requests) clean.emplace_back(beneath(request.path()), request.destination());
-      return true;
-    };
+    const auto is_open = [] { return true; };  // the check of a turn
     const std::string first = requests.empty() ? "." : requests.front().path();
-    if (!in_one_turn(step)) co_await in_more_turns("read", first, step);
-    co_return std::make_unique<detail::directory_source>(root_, std::move(clean));
+    if (!in_one_turn(is_open)) co_await in_more_turns("read", first, is_open);
+    co_return std::make_unique<detail::directory_source>(root_, path_, std::move(requests));
   }
 
   /// Sets the object that watches directories for this one. Without it, `watch` returns an empty watch.

@@ -63,6 +63,9 @@ class warden_settings {
   /// limit or a request of the host. If the function knows another limit that ended the command, it sets the kind,
   /// reason and advice of the result. May be empty.
   std::function<void(command_result&)> explain_end;
+  /// Returns how many processes of the commands the kernel has killed because of their memory limit. May be empty: the
+  /// warden reads the count of its own control group by itself.
+  std::function<std::uint64_t()> memory_kills;
   /// The maximum number of bytes of each output of a command that are on their way and not read yet. More makes output
   /// faster over a slow connection, and takes more memory. At least 1. Default: 256 KiB.
   std::uint32_t output_window = 256 * 1024;

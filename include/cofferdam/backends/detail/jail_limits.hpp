@@ -6,7 +6,6 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
-#include <cofferdam/detail/os/memory_kill.hpp>
 #include <cofferdam/os/unique_fd.hpp>
 #include <cofferdam/warden/warden_settings.hpp>
 
@@ -163,10 +162,7 @@ class jail_limit_watch {
  public:
   /// \param group  the control group of the jail, or null.
   jail_limit_watch(jail_limits limits, std::shared_ptr<const control_group> group)
-      : limits_(std::move(limits)),
-        group_(std::move(group)),
-        refused_(refused_processes()),
-        killed_(group_ ? group_->memory_kills() : 0) {}
+      : limits_(std::move(limits)), group_(std::move(group)), refused_(refused_processes()) {}
 
   /// Adds the folders of the jail that are kept in memory. Before this call, `disk_full` is not found.
   /// \param inside          a process of the jail, by the host's number.
@@ -200,19 +196,7 @@ class jail_limit_watch {
     const std::uint64_t refused = refused_processes();
     const bool was_refused = refused > refused_;
     refused_ = refused;
-    const std::uint64_t killed = group_ ? group_->memory_kills() : 0;
-    const bool was_killed = killed > killed_;
-    killed_ = killed;
-    const bool is_ours = was_killed && !limits_.of_jail;  // the warden of a jail sees and reports this by itself
-    if (is_ours && result.ok()) note_memory_kill(result, false, less_memory);
     if (result.ok()) return;
-    if (is_ours) {
-      result.kind(error_kind::out_of_memory);
-      result.reason("The command failed, and the kernel killed a process because the environment had used its " +
-                    std::to_string(*limits_.memory) + " bytes of memory");
-      result.advice(less_memory);
-      return;
-    }
     if (limits_.file_size && result.term_signal() == SIGXFSZ) {
       result.kind(error_kind::file_too_large);
       result.reason("The command was ended because it made a file larger than " + max_file() + " (RLIMIT_FSIZE)");
@@ -244,7 +228,6 @@ class jail_limit_watch {
 
  private:
   static constexpr const char* less_writing = "Write less, or several smaller files.";
-  static constexpr const char* less_memory = "Process less data at a time, or raise the memory limit.";
   static constexpr const char* less_work = "Do less work in one command.";
 
   std::string max_file() const { return std::to_string(*limits_.file_size) + " bytes"; }
@@ -271,7 +254,6 @@ class jail_limit_watch {
   std::shared_ptr<const control_group> group_;
   std::vector<std::pair<std::string, unique_fd>> folders_;
   std::uint64_t refused_;  // processes, until the last result
-  std::uint64_t killed_;   // because of the memory limit, until the last result
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

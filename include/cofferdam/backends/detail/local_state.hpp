@@ -115,6 +115,7 @@ class basic_local_place {
     const auto watch = std::make_shared<jail_limit_watch>(limits, group);
     wanted.explain_end = [watch](command_result& result) { watch->explain(result); };
     wanted.explain_loss = [watch](const error& reason) { return watch->explain_loss(reason); };
+    if (group) wanted.memory_kills = [group] { return group->memory_kills(); };
     return group;
   }
 

@@ -108,7 +108,10 @@ class over_program : public std::enable_shared_from_this<over_program> {
         changed_(executor) {}
   over_program(const over_program&) = delete;
   over_program& operator=(const over_program&) = delete;
-  ~over_program() { abandon(); }
+  ~over_program() {
+    is_ending_ = false;
+    abandon();
+  }
 
   /// Ends the connection unless `answered` is called in time. Operations then throw
   /// error{exec_errc::provider_failed}.
@@ -183,40 +186,49 @@ class over_program : public std::enable_shared_from_this<over_program> {
   }
 
   /// Closes the program's standard input, and waits for the program's end.
-  /// Completes soon after `abandon`.
-  /// \param patience  the time until SIGTERM. SIGKILL follows after another second.
+  /// \param patience  the time until SIGTERM, which `abandon` ends. SIGKILL follows after another second.
   static awaitable<void> end(std::shared_ptr<over_program> self, std::chrono::milliseconds patience) {
     constexpr std::chrono::seconds second(1);
+    self->is_ending_ = true;
     self->close();
-    co_await self->ended_within(patience);
-    if (!self->has_ended_ && !self->is_over_) {
+    const auto until_killed = async_event::clock::now() + patience;
+    while (!self->has_ended_ && !self->is_hurried_ && async_event::clock::now() < until_killed) {
+      const wait_result how = co_await self->changed_.wait(until_killed);
+      if (how == wait_result::cancelled) break;
+    }
+    if (!self->has_ended_) {
       self->signal(SIGTERM);
       self->signal(SIGCONT);
       co_await self->ended_within(second);
     }
-    if (!self->has_ended_ && !self->is_over_) {
+    if (!self->has_ended_) {
       self->signal(SIGKILL);
       co_await self->ended_within(second);  // longer only if the process hangs in the kernel
     }
     // If the program has left the script's shell behind, the shell gets some time to remove its folder. It keeps only
     // the error output.
     const auto until = async_event::clock::now() + second;
-    while (!self->is_over_ && !(self->output_ended_ && self->errors_ended_) && async_event::clock::now() < until) {
+    while (!(self->output_ended_ && self->errors_ended_) && async_event::clock::now() < until) {
       const wait_result how = co_await self->changed_.wait(until);
       if (how == wait_result::cancelled) break;
     }
+    self->is_ending_ = false;
     self->abandon();
   }
 
   /// Closes everything and does not wait. The program reads the end of its input. It also gets SIGTERM, because some
-  /// programs do not read their input; or SIGKILL, if the warden has never answered.
+  /// programs do not read their input; or SIGKILL, if the warden has never answered. If `end` is under way, this only
+  /// makes it send SIGTERM at once.
   void abandon() noexcept {
+    if (is_ending_) {
+      is_hurried_ = true;
+      changed_.notify();
+      return;
+    }
     is_closed_ = true;
     limit_.cancel();
     for (asio::posix::stream_descriptor* each : {&in_, &out_, &err_}) release(*each);
-    if (std::exchange(is_over_, true)) return;
-    changed_.notify();
-    if (!pidfd_.is_open()) return;
+    if (std::exchange(is_over_, true) || !pidfd_.is_open()) return;
     signal(has_ended_ || !is_answered_ ? SIGKILL
                                        : SIGTERM);  // until the process is reaped, no other group can have its number
     try {
@@ -239,10 +251,10 @@ class over_program : public std::enable_shared_from_this<over_program> {
 
   void signal(int number) noexcept { ::kill(-pid_, number); }
 
-  /// Waits until the process ends, or `abandon` is called. Cannot be cancelled by its callers, which shield it.
+  /// Waits until the process ends. Cannot be cancelled by its callers, which shield it.
   awaitable<void> ended_within(std::chrono::milliseconds time) {
     const auto until = async_event::clock::now() + time;
-    while (!has_ended_ && !is_over_ && async_event::clock::now() < until) {
+    while (!has_ended_ && async_event::clock::now() < until) {
       const wait_result how = co_await changed_.wait(until);
       if (how == wait_result::cancelled) co_return;
     }
@@ -384,7 +396,7 @@ class over_program : public std::enable_shared_from_this<over_program> {
   asio::posix::stream_descriptor err_;
   asio::posix::stream_descriptor pidfd_;
   asio::steady_timer limit_;
-  async_event changed_;  // notified when has_ended_, output_ended_, errors_ended_ or is_over_ becomes true
+  async_event changed_;  // notified when has_ended_, output_ended_, errors_ended_ or is_hurried_ becomes true
   std::string errors_;   // the end of the error output
   std::chrono::milliseconds late_after_{0};
   int status_ = 0;
@@ -396,6 +408,8 @@ class over_program : public std::enable_shared_from_this<over_program> {
   bool is_late_ = false;       // the place did not answer in time
   bool is_gone_ = false;       // the process has ended, and another process keeps its output open
   bool is_closed_ = false;     // this side has closed the connection
+  bool is_ending_ = false;     // `end` is under way
+  bool is_hurried_ = false;    // `end` waits for nothing before SIGTERM
   bool is_over_ = false;       // the process was given to the reaper
 };
 

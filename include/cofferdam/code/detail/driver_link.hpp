@@ -354,12 +354,12 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       run->changed.notify();
     } else if (what == "end") {
       runs_.erase(found);
-      const std::array<std::size_t, 2> told{run->heads[0].size(), run->heads[1].size()};
+      const std::array<std::size_t, 2> told_sizes{run->heads[0].size(), run->heads[1].size()};
       code_result result =
           read_end(frame.header, frame.body, std::move(run->heads), run->request.context().has_value());
-      // The driver does not report the last output by itself, but with the end.
-      tell_output(run, output_stream::out, bytes_view(result.out().head()).subspan(told[0]));
-      tell_output(run, output_stream::err, bytes_view(result.err().head()).subspan(told[1]));
+      // The driver sends the last output only with the frame of the end.
+      tell_output(run, output_stream::out, bytes_view(result.out().head()).subspan(told_sizes[0]));
+      tell_output(run, output_stream::err, bytes_view(result.err().head()).subspan(told_sizes[1]));
       result.contents(std::exchange(run->contents, {}));
       run->result = std::move(result);
       run->changed.notify();

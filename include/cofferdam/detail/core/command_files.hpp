@@ -58,18 +58,21 @@ inline std::string below_workspace(std::string_view path) {
   return inside == "." ? "./" : "./" + inside;
 }
 
-/// What file commands print about a failure, in their language of the POSIX locale, and the code of its error.
+/// Texts that file commands of GNU and BusyBox print about a failure, and the code of the error. If several match, the
+/// first counts.
 inline constexpr std::pair<std::string_view, exec_errc> file_failures[] = {
     {"No such file", exec_errc::not_found},
     {"Permission denied", exec_errc::permission_denied},
     {"not permitted", exec_errc::permission_denied},
     {"with non-directory", exec_errc::not_a_file},
-    {"Is a directory", exec_errc::not_a_file},
-    {"Not a directory", exec_errc::not_a_directory},
+    {"s a directory", exec_errc::not_a_file},
+    {"ot a directory", exec_errc::not_a_directory},
     {"overwrite non-directory", exec_errc::not_a_directory},
+    {"has non-directory component", exec_errc::not_a_directory},
     {"File exists", exec_errc::already_exists},
     {"Directory not empty", exec_errc::not_empty},
     {"to a subdirectory of itself", exec_errc::invalid_argument},
+    {": Invalid argument", exec_errc::invalid_argument},
 };
 
 /// Throws the error that corresponds to the failure of a file command.
@@ -263,9 +266,10 @@ awaitable<void> make_directory_by_command(E& environment, std::string path) {
 
 template <class E>
 awaitable<void> rename_place(E& environment, std::string from, std::string to) {
-  std::string path = from.substr(prefix_of(from));
+  std::string doing = "rename '" + one_line(from.substr(prefix_of(from))) + "' to";
+  std::string path = to.substr(prefix_of(to));
   std::vector<std::string> words{"mv", "-f", "-T", std::move(from), std::move(to)};
-  return change_by_command(environment, std::move(words), "rename", std::move(path));
+  return change_by_command(environment, std::move(words), std::move(doing), std::move(path));
 }
 
 // A transfer of single files uses the environment's own `stat` and `make_directory`, if it has these members, and

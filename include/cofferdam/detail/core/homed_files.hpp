@@ -94,22 +94,17 @@ class homed_files final : public file_system_adaptor<homed_files<State>> {
 
   awaitable<transfer_result> put_files(file_source& source) override {
     std::shared_ptr<State> state = get();
-    if (shares_files(*state)) return put_shared(std::move(state), source);
+    if (shares_files(*state)) {
+      return put_lent(source, [state](file_source& lent) {
+        return run_on_files(state, [&lent](auto& files) { return files.put_files(lent); });
+      });
+    }
     return put_on(state->home(), source, [state](file_source& lent) {
       return State::with_files(state, [&lent](auto& files) { return files.put_files(lent); });
     });
   }
 
  private:
-  /// Writes files where the caller runs. The source is read on a strand, because it may start work of its own.
-  static awaitable<transfer_result> put_shared(std::shared_ptr<State> state, file_source& source) {
-    asio::any_io_executor caller = co_await asio::this_coro::executor;
-    lent_source lent(source, strand_of(std::move(caller)));
-    const auto put = [&lent](auto& files) { return files.put_files(lent); };
-    transfer_result report = co_await run_on_files(std::move(state), put);
-    co_return report;
-  }
-
   std::shared_ptr<State> get() const {
     std::shared_ptr<State> state = state_.lock();
     if (!state) throw error(exec_errc::environment_closed, "files: the environment is closed; open another one");

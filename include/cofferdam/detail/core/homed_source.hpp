@@ -52,7 +52,7 @@ template <class = void>
 class basic_lent_source;
 using lent_source = basic_lent_source<>;
 
-/// A source that gives a coroutine on an environment's strand access to the caller's source. The caller's source is
+/// A source that lends the caller's source to a coroutine, which may run on another executor. The caller's source is
 /// still used on the caller's executor only.
 template <class Unused>
 class basic_lent_source final : public file_source {
@@ -66,8 +66,8 @@ class basic_lent_source final : public file_source {
   awaitable<bytes> read(std::size_t max_bytes) override {
     return run_on(lender_, [this, max_bytes] { return source_.read(max_bytes); });
   }
-  /// This function runs on the environment's strand. That is safe, because no other operation on the source runs at the
-  /// same time.
+  /// This function runs on the executor of that coroutine. That is safe, because no other operation on the source runs
+  /// at the same time.
   std::optional<file_range> take_range() override { return source_.take_range(); }
 
  private:
@@ -75,16 +75,23 @@ class basic_lent_source final : public file_source {
   asio::any_io_executor lender_;
 };
 
-/// Writes the files of the caller's source. The source is read on the caller's executor; everything else runs on
-/// `home`, the environment's strand.
+/// Calls `put` with a source that lends it the caller's source. The caller's source is used on a strand of the caller's
+/// executor, because it may start work of its own.
 /// \param put  a callable that takes a `file_source&` and returns the coroutine that writes its files.
 template <class Put>
-awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
+awaitable<transfer_result> put_lent(file_source& source, Put put) {
   asio::any_io_executor caller = co_await asio::this_coro::executor;
   lent_source lent(source, strand_of(std::move(caller)));
-  const auto work = [&put, &lent] { return put(lent); };
-  transfer_result report = co_await home.run(work);
+  transfer_result report = co_await put(lent);
   co_return report;
+}
+
+/// The same, but `put` runs on `home`, the environment's strand.
+template <class Put>
+awaitable<transfer_result> put_on(home_strand home, file_source& source, Put put) {
+  return put_lent(source, [home = std::move(home), put = std::move(put)](file_source& lent) {
+    return home.run([&put, &lent] { return put(lent); });
+  });
 }
 
 /// Fetches files on a strand, and returns them as a source that can be used on any executor.

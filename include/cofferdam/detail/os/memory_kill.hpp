@@ -9,10 +9,10 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Adds to the result of a command that the kernel killed a process while the command ran, because a memory limit was
-// reached. If the command itself was killed, the kind of the result becomes `out_of_memory`. Otherwise the process was
-// perhaps a part of the command, such as the first one of a pipeline, whose status a shell ignores.
-// \param was_killed  true if the command itself was killed.
+// Notes in a result that the kernel killed a process while the command ran, because a memory limit was reached. If the
+// command itself was killed, the kind of the result becomes `out_of_memory`. Otherwise the result gets advice, because
+// the process was perhaps a part of the command, such as the first one of a pipeline, whose status a shell ignores.
+// \param was_killed  true if the command seems to have been killed.
 // \param remedy      advice: how to use less memory.
 inline void note_memory_kill(command_result& result, bool was_killed, std::string remedy) {
   if (was_killed) {

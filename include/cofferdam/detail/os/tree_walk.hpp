@@ -205,7 +205,8 @@ class tree_removal {
   /// \param root  a descriptor of the directory; may have been opened with O_PATH.
   /// \param path  the path of the directory for error messages.
   tree_removal(unique_fd root, std::string path) : stack_(std::move(root)), path_(std::move(path)), min_ours_(1) {
-    fill();
+    pending_.push_back(names_here());
+    has_more_ = pending_.back().size() == max_names;
   }
 
   /// Removes one entry of a directory, with its contents.
@@ -245,7 +246,7 @@ class tree_removal {
   }
 
  private:
-  // The maximum number of names of one directory that are read in one step. The others are read in another round.
+  // The maximum number of names of one directory that are read at a time. The others are read in another round.
   static constexpr std::size_t max_names = 16'384;
   // A bound for the case that another process adds entries all the time.
   static constexpr int max_rounds = 10'000;
@@ -281,7 +282,12 @@ class tree_removal {
     }
     refuse_mount(below);
     if (!stack_.push(std::move(below))) throw detail::name_error(errno, "remove", path_);
-    fill();
+    try {
+      pending_.push_back(names_here());
+    } catch (...) {
+      stack_.pop();
+      throw;
+    }
   }
 
   // Throws if a directory is a mount point. A command that runs as root may have mounted a directory of the host on it,
@@ -299,20 +305,21 @@ class tree_removal {
                   std::make_error_code(std::errc::device_or_resource_busy));
   }
 
-  void fill() {
+  std::vector<std::string> names_here() {
     unique_fd readable = open_here(".", O_RDONLY);
     if (!readable) throw detail::name_error(errno, "remove", path_);
-    pending_.push_back(detail::names_in(std::move(readable), max_names, "remove", path_));
+    return detail::names_in(std::move(readable), max_names, "remove", path_);
   }
 
-  // Reads more names of the directory whose contents are removed. Returns false if it has none, or if this object
-  // removes one entry.
+  // Reads more names of the directory whose contents are removed, if the last reading has left some out. Returns false
+  // if there are none.
   bool fill_again() {
-    if (min_ours_ > 1) return false;
-    pending_.pop_back();
-    fill();
-    if (pending_.back().empty()) return false;
+    if (!has_more_) return false;
+    std::vector<std::string> names = names_here();
+    if (names.empty()) return false;
     count_round();
+    has_more_ = names.size() == max_names;
+    pending_.front() = std::move(names);
     return true;
   }
 
@@ -339,6 +346,7 @@ class tree_removal {
   std::string path_;
   std::size_t min_ours_;  // directories at this depth or deeper may be changed; those above belong to the caller
   std::vector<std::vector<std::string>> pending_;
+  bool has_more_ = false;  // the directory whose contents are removed has names that were not read
   int rounds_ = 0;
 };
 

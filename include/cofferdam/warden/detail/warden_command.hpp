@@ -14,6 +14,7 @@
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
+#include <cofferdam/warden/warden_settings.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
@@ -24,7 +25,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -252,8 +252,10 @@ class basic_warden_command final : public command_transport {
     if (framed_in_ != nullptr) framed_in_->more(credit);
   }
 
-  /// \param explain  see `warden_settings::explain_end`; may be empty.
-  void on_exited(const wire::exited& how, const std::function<void(command_result&)>& explain) {
+  /// Sets the count of `warden_settings::memory_kills` before the command begins.
+  void kills_before(std::uint64_t count) noexcept { kills_before_ = count; }
+
+  void on_exited(const wire::exited& how, const warden_settings& settings) {
     if (command_.over()) return;
     command_result& result = command_.mutable_result();
     const bool is_known = how.how != wire::exit_how::lost;
@@ -267,14 +269,15 @@ class basic_warden_command final : public command_transport {
     const bool out_of_time = how.reason == wire::exit_reason::timeout ||
                              (how.reason == wire::exit_reason::killed && late_since_ && !is_told_to_end_);
     if (out_of_time) command_.note_end(end_reason::timeout);
-    if (how.oom_kills != 0) {
-      // shells exit with 128 + SIGKILL if a command was killed
+    const bool is_ended_by_us = how.reason != wire::exit_reason::none || is_told_to_end_;
+    const std::uint64_t kills = settings.memory_kills && !is_ended_by_us ? settings.memory_kills() : 0;
+    if (how.oom_kills != 0 || kills > kills_before_) {
+      // Shells exit with 128 + SIGKILL if a command was killed.
       const bool was_killed = !is_known || how.code == (how.how == wire::exit_how::signaled ? SIGKILL : 128 + SIGKILL);
       note_memory_kill(result, was_killed, "Process less data at a time, or raise the memory limit.");
     }
-    if (explain && is_known && how.reason == wire::exit_reason::none && !is_told_to_end_ &&
-        result.kind() == error_kind::none)
-      explain(result);
+    if (settings.explain_end && is_known && !is_ended_by_us && result.kind() == error_kind::none)
+      settings.explain_end(result);
     if (how.left && limits().keeps_background && how.reason == wire::exit_reason::none &&
         command_.ended_by() == end_reason::none) {
       command_.close_input();
@@ -418,6 +421,7 @@ class basic_warden_command final : public command_transport {
   asio::steady_timer watch_;
   std::optional<std::chrono::steady_clock::time_point> late_since_;
   std::chrono::milliseconds report_timeout_{0};
+  std::uint64_t kills_before_ = 0;
   bool is_told_to_end_ = false;
   bool is_watched_ = false;  // true while `watch_` waits for the end of the command
   bool has_looked_ = false;

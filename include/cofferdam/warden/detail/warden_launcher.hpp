@@ -227,6 +227,7 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
     const command_limits limits = limits_of(c);
     const auto new_command = make_command<warden_command>(
         executor(), registry(), limits, std::chrono::steady_clock::now(), executor(), sink, job, shown_program(c));
+    if (settings_.memory_kills) new_command->kills_before(settings_.memory_kills());
     if (limits.keeps_background) new_command->title(c.is_shell() ? one_line(c.line()) : shown_program(c));
 
     wire::spawn_order order;
@@ -371,7 +372,7 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
       case wire::frame_type::output: running->on_output(0, arrived.payload()); break;
       case wire::frame_type::error_output: running->on_output(1, arrived.payload()); break;
       case wire::frame_type::input_credit: running->on_input_credit(values.number<std::uint32_t>()); break;
-      case wire::frame_type::exited: running->on_exited(wire::exited(arrived), settings_.explain_end); break;
+      case wire::frame_type::exited: running->on_exited(wire::exited(arrived), settings_); break;
       case wire::frame_type::done:
         jobs_.erase(found);
         running->on_done();

@@ -185,10 +185,10 @@ enum capability : std::uint32_t {
 };
 
 /// The size of the payload of `exited`: u8 how (exit_how), i32 code, u8 reason (exit_reason), u64 wall_us, u64 user_us,
-/// u64 system_us, u64 peak_kib, u32 oom_kills, u8 left. `oom_kills` is the number of processes of the control group
-/// that the kernel has killed since the command began; if the command itself was killed, since the last such command.
-/// `left` is 1 if other processes of the command continue. With spawn_keep, the warden sends the output that is in the
-/// pipes at that time before this frame.
+/// u64 system_us, u64 peak_kib, u32 oom_kills, u8 left. `oom_kills` is the number of processes that the kernel has
+/// killed since the command began, because the memory limit of the warden's control group was reached; 0 if `reason`
+/// is not `none`. `left` is 1 if other processes of the command continue. With spawn_keep, the warden sends the output
+/// that is in the pipes at that time before this frame.
 inline constexpr std::size_t exited_size = 1 + 4 + 1 + 8 + 8 + 8 + 8 + 4 + 1;
 enum class exit_how : std::uint8_t {
   exited = 0,    ///< code is the exit code, 0 to 255

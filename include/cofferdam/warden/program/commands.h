@@ -198,17 +198,7 @@ void warden::take_exit(job& one, const report& what) {
 
 void warden::tell_exit(job& one) {
   const report& what = one.exit;
-  const bool by_signal = what.detail == static_cast<u8>(wire::exit_how::signaled);
-  const bool lost = what.detail == static_cast<u8>(wire::exit_how::lost);
-  // shells exit with 128 + SIGKILL if a command was killed
-  const bool looks_killed = lost || (by_signal ? what.code == sig_kill : what.code == 128 + sig_kill);
-  u32 killed_for_memory = 0;
-  if (one.reason == wire::exit_reason::none) {
-    const u32 kills = oom_kills();
-    // A kill ends only one of the commands that run at the same time, but each of them may have lost a process.
-    killed_for_memory = kills - (looks_killed ? oom_seen_ : one.kills_before);
-    if (looks_killed) oom_seen_ = kills;
-  }
+  const u32 killed_for_memory = one.reason == wire::exit_reason::none ? oom_kills() - one.kills_before : 0;
   one.tells = false;
   writer(frame(frame_type::exited, one.id, wire::exited_size))
       .put(what.detail)
@@ -278,23 +268,23 @@ void warden::find_oom_counter() {
     close_fd(opened);
     at = next;
   }
-  oom_seen_ = oom_kills();
 }
 
+/// Returns how many processes of the control group the kernel has killed because of the memory limit. If this cannot be
+/// read, returns the last count.
 u32 warden::oom_kills() {
-  if (oom_fd_ < 0) return 0;
   char text[1024];
-  const long size = kernel(__NR_pread64, oom_fd_, address(text), sizeof text - 1, 0);
-  if (size <= 0) return 0;
+  const long size = oom_fd_ < 0 ? 0 : kernel(__NR_pread64, oom_fd_, address(text), sizeof text - 1, 0);
+  if (size <= 0) return oom_count_;
   text[size] = 0;
   for (const char* at = text; *at != 0; ++at) {
     if (memcmp(at, "oom_kill ", 9) != 0 || (at != text && at[-1] != '\n')) continue;
     at += 9;
     u32 count = 0;
-    take_number(at, text + size, count);
-    return count;
+    if (take_number(at, text + size, count)) oom_count_ = count;
+    break;
   }
-  return 0;
+  return oom_count_;
 }
 
 }  // namespace

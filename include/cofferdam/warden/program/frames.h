@@ -231,10 +231,8 @@ void warden::spawn(u32 id, const u8* payload, size_t size) {
   if (one == nullptr) {
     fail(id, wire::fail_stage::limit, -EAGAIN);
   } else {
-    const u32 kills = oom_kills();
-    if (busy_count_ == 0) oom_seen_ = kills;  // no running command explains earlier kills
     *one = job();
-    one->kills_before = kills;
+    one->kills_before = oom_kills();
     one->used = true;
     one->id = id;
     one->flags = flags;

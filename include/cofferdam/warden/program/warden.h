@@ -268,7 +268,7 @@ class warden {
   int nothing_ = -1;
   int oom_fd_ = -1;
   int score_fd_ = -1;  ///< /proc/self/oom_score_adj, opened at the start: an undumpable process cannot open it
-  u32 oom_seen_ = 0;
+  u32 oom_count_ = 0;
   u32 machine_limit_ = max_jobs;
   bool configured_ = false;
   u32 configured_flags_ = 0;

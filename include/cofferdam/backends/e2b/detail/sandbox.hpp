@@ -154,7 +154,8 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   awaitable<void> until_running() {
     require_open();
     while (paused_) {
-      require_not_cancelled(co_await changed_.wait());
+      const cofferdam::detail::wait_result how = co_await changed_.wait();
+      require_not_cancelled(how);
       require_open();
     }
   }
@@ -173,7 +174,8 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   /// Ends the sandbox without waiting, after the environment was destroyed without `close`. If the program ends too
   /// early for this, the sandbox ends at the end of its lifetime.
   void abandon() noexcept {
-    if (std::exchange(closing_, true)) return;
+    if (closing_) return;
+    close_at_once();
     changed_.notify();
     prolongs_.cancel();
     try {
@@ -264,7 +266,8 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   /// Returns true if a warden starts the commands. If the session of the last one is lost, starts another one.
   static awaitable<bool> has_warden(std::shared_ptr<sandbox> self) {
     while (self->starting_) {
-      require_not_cancelled(co_await self->changed_.wait());
+      const cofferdam::detail::wait_result how = co_await self->changed_.wait();
+      require_not_cancelled(how);
       self->require_open();
     }
     if (!self->warden_) co_return false;

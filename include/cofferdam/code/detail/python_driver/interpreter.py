@@ -178,7 +178,10 @@ def rich_forms(value, notebook=None):
 
 
 def add_forms(forms, raw):
-    """Adds forms of a value as `rich_forms` returns them. A form that is too large is left out with a message."""
+    """Adds `raw`, the forms that the methods of a value have returned, to `forms` as `rich_forms` returns them.
+
+    A form that is too large is left out with a message.
+    """
     most = MOST_REPORT - (1 << 20)  # bytes of these forms, as they are sent
     left = most
     for mime, made in raw.items():
@@ -190,12 +193,12 @@ def add_forms(forms, raw):
             elif not isinstance(made, str):
                 made = json.dumps(made, allow_nan=False)
             made = clean(made)
-            size = len(json.dumps(made, ensure_ascii=False).encode("utf-8"))
+            size = len(json.dumps({mime: made}, ensure_ascii=False).encode("utf-8"))
         except Exception:
             continue
         if size > left:
-            complain("display: %s of %d bytes was left out; a value is shown with at most %d bytes"
-                     % (mime, size, most))
+            complain("display: %s of %d bytes was left out; the forms of a value may have at most %d bytes together"
+                     % (mime, len(made.encode("utf-8")), most))
             continue
         left -= size
         forms[mime] = made

@@ -3,6 +3,7 @@
 """Encodes Python values as JSON without loss, and decodes them."""
 import base64
 import sys
+import time
 
 
 def remember_source(filename, text):
@@ -267,21 +268,26 @@ def short_writer(most):
 
 
 def start_of_repr(value, most):
-    """Returns the start of the repr of a large collection: at least `most` characters, if it has so many.
+    """Returns the repr of a large collection, cut to `most` characters. Collections in it are shortened.
 
-    The text ends with the count of the items, unless it contains all of them. Collections in it are shortened.
+    If the text does not contain all items, it ends with their number.
     """
     short = short_writer(6)
     is_dict = type(value) is dict
     text, end = {list: "[]", tuple: ("(", ")"), frozenset: ("frozenset({", "})")}.get(type(value), "{}")
     written = 0
+    until = time.monotonic() + 1  # the repr of an item can take long
     for one in value.items() if is_dict else value:
-        if len(text) >= most:
-            return text[:most] + "... (of %d items)" % len(value)
+        if len(text) > most or time.monotonic() > until:
+            break
         text += ", " if written else ""
         text += "%s: %s" % (short.repr(one[0]), short.repr(one[1])) if is_dict else short.repr(one)
         written += 1
-    return text + ("," if written == 1 and type(value) is tuple else "") + end
+    if written == 1 and type(value) is tuple:
+        text += ","
+    if written == len(value) and len(text + end) <= most:
+        return text + end
+    return text[:most] + "... (of %d items)" % len(value)
 
 
 def digits_of(number):

@@ -20,7 +20,7 @@ from values import is_large, remember_source
 
 # The error of a bash context whose cell ends with a failing command. As at E2B, it has the exit code, and no name.
 BashError = type("", (Exception,), {"__module__": "builtins"})
-MOST_ITEMS = 400000  # maximum steps, about two for each item, of a list or dict that is also sent as JSON
+MOST_STEPS = 400000  # maximum steps (see is_large) of a list or dict that is also sent as JSON
 HIDDEN = {"magic", "cofferdam_bash"}  # names that begin as cell magics do, but that users do not call
 MAGIC_CODE = "<magic>"  # the file name of code that a magic was given
 PROGRAMS = {"bash", "sh", "perl", "ruby", "python", "python2", "python3", "pypy"}
@@ -117,7 +117,7 @@ class Notebook:
                 self.shown_figures.append(value)
                 forms["image/png"] = picture(value)
                 forms[CHART] = chart_of(value)
-            elif type(value) in (list, dict) and not is_large(value, MOST_ITEMS):
+            elif type(value) in (list, dict) and not is_large(value, MOST_STEPS):
                 forms["application/json"] = plain(value, True)
         except Exception:
             pass

@@ -8,6 +8,7 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
+#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/guest_files.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -99,9 +101,10 @@ class filesystem_service {
     found = co_await look(*target);
     path = std::move(*target);
   }
+
   /// Changes the descriptions of symbolic links, as envd describes them: with the type of the target. A link without a
-  /// target has no type and no mode, and its own path as the target. Links keep their own type if the command
-  /// that follows them fails.
+  /// target has no type and no mode, and its own path as the target. Links keep their own type if the command that
+  /// follows them fails.
   /// \param entries  the descriptions of the entries.
   /// \param paths    their paths, as `locate` returns them.
   awaitable<void> follow_types(std::vector<boost::json::object>& entries, const std::vector<std::string>& paths) {
@@ -124,6 +127,8 @@ class filesystem_service {
       entry["symlinkTarget"] = entry.at("path");
     }
   }
+
+  /// Returns the description of an entry, as envd gives it.
   awaitable<boost::json::object> described(directory_entry found, std::string path) {
     const metadata_store::values metadata = co_await files().metadata_of(path);
     std::vector<boost::json::object> entries{sandbox_.describe(found, path, metadata)};
@@ -134,7 +139,8 @@ class filesystem_service {
   awaitable<boost::json::object> entry_answer(directory_entry found, std::string path) {
     co_await served_sandbox::learn_names(sandbox_, found);
     boost::json::object answer;
-    answer["entry"] = co_await described(std::move(found), std::move(path));
+    boost::json::object entry = co_await described(std::move(found), std::move(path));
+    answer["entry"] = std::move(entry);
     co_return answer;
   }
 
@@ -173,7 +179,9 @@ class filesystem_service {
     }
     co_await follow_types(entries, paths);
     boost::json::object answer;
-    if (!entries.empty()) answer["entries"] = boost::json::array(entries.begin(), entries.end());
+    if (!entries.empty())
+      answer["entries"] =
+          boost::json::array(std::make_move_iterator(entries.begin()), std::make_move_iterator(entries.end()));
     co_return answer;
   }
 
@@ -269,7 +277,7 @@ class filesystem_service {
       if (reason.code() != exec_errc::too_large) throw;
       failure = reason;
     }
-    if (failure) throw rpc_failure(cofferdam::detail::connect_code::resource_exhausted, failure->what());
+    if (failure) throw rpc_failure(connect_code_of(*failure), failure->what());
     co_return begun;
   }
 

@@ -125,9 +125,9 @@ class guest_files {
       }
       const std::size_t count = words.size() - first;
       const command_result result = co_await environment().run_command(argv(std::move(words)));
-      const std::string_view told = as_text(result.out().head());
-      if (!result.ok() || told.size() != count) co_return std::string();
-      kinds += told;
+      const std::string_view letters = as_text(result.out().head());
+      if (!result.ok() || letters.size() != count) co_return std::string();
+      kinds += letters;
     }
     co_return kinds;
   }
