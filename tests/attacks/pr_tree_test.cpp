@@ -185,6 +185,18 @@ std::string shown(const command_result& result) {
 command bystander(const std::string& marker) {
   return argv("sh", "-c", "cat; exit 5; # " + marker).open_input().timeout(30s);
 }
+/// Waits until a bystander has begun to read, so that no other process has its marker. Returns the process id of its
+/// shell; 0 if it does not begin.
+pid_t shell_of_bystander(const std::string& marker) {
+  pid_t shell = 0;
+  eventually([&] {
+    shell = only(marked(marker));
+    const std::vector<process_entry> all = process_table();
+    const auto reads = [&](const process_entry& each) { return each.parent == shell && each.name == "cat"; };
+    return shell != 0 && std::any_of(all.begin(), all.end(), reads);
+  });
+  return shell;
+}
 constexpr const char* bystander_end = "none exit 5 signal 0 'as it was\n'";
 
 awaitable<std::string> end_of(process& running) {
@@ -474,8 +486,7 @@ std::string attack_the_neighbours(const temporary_folder& base, warden_policy po
   std::string wrong;
   in_environment(base, policy, [&](auto& env) -> awaitable<void> {
     process other = co_await env.start(bystander(marker));
-    pid_t sibling = 0;
-    eventually([&] { return (sibling = only(marked(marker))) != 0; });
+    const pid_t sibling = shell_of_bystander(marker);
     std::vector<pid_t> pids;
     if (host_too) pids.push_back(::getpid());
     const std::vector<process_entry> wardens = own_wardens();
@@ -598,8 +609,7 @@ std::string attack_the_supervisor(const temporary_folder& base, const std::strin
       warden_session session = co_await open_without_scope(base);
       const command sibling = bystander("sibling " + marker);
       process other = co_await session.start(bystander("sibling " + marker), plain_request(sibling));
-      pid_t cat = 0;
-      eventually([&] { return (cat = only(marked("sibling " + marker))) != 0; });
+      const pid_t bystanding = shell_of_bystander("sibling " + marker);
       const std::vector<pid_t> others = supervisors_of(static_cast<pid_t>(session.hello().pid()));
       std::string attack = with_marker(line, marker);
       for (std::size_t at = attack.find(" OTHERS"); at != std::string::npos; at = attack.find(" OTHERS"))
@@ -608,7 +618,7 @@ std::string attack_the_supervisor(const temporary_folder& base, const std::strin
       command_result result = co_await session.run(c, plain_request(c));
       std::string left;
       for (const process_entry& entry : marked(marker))
-        if (entry.pid != cat) left += entry.name + " (" + entry.state + ") ";
+        if (entry.pid != bystanding) left += entry.name + " (" + entry.state + ") ";
       text = judge(result) + (left.empty() ? "" : ", left: " + left);
       if (result.duration() > 2s) text += ", after " + std::to_string(milliseconds(result.duration())) + " ms";
       const std::string end = co_await end_of(other);
