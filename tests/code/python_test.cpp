@@ -542,9 +542,11 @@ TEST(Python, a_thousand_runs_leave_no_process_descriptor_or_file) {
     // The five processes are the warden (which starts commands), the driver (which runs code), the driver's nursery
     // (which forks a monitor for each run), the process for the next run, and its monitor. The last two are forked
     // after a run has reported its result, so they may appear later.
-    EXPECT_TRUE(cofferdam_test::eventually([&] { return census::take(folder.path()).processes == 5; }))
-        << census::take(folder.path());
-    const census before = census::take(folder.path());
+    census before;
+    EXPECT_TRUE(cofferdam_test::eventually([&] {
+      before = census::take(folder.path());
+      return before.processes == 5;
+    })) << before;
     const std::string after = co_await runs(runner, 1000);
     EXPECT_EQ(after, inherited);
     EXPECT_TRUE(cofferdam_test::eventually([&] { return census::take(folder.path()) == before; }))
