@@ -504,26 +504,33 @@ TEST(over, an_environment_that_is_destroyed_without_close_leaves_nothing) {
   EXPECT_TRUE(vanishes(std::filesystem::path(workspace).parent_path()));
 }
 
-/// Returns the process id that a program has printed.
-awaitable<pid_t> printed_pid(std::shared_ptr<over_program> program) {
+/// A program that ends by neither the end of its input nor SIGTERM.
+struct stubborn_program {
+  std::shared_ptr<over_program> program;
+  pid_t pid;
+};
+
+awaitable<stubborn_program> start_stubborn_program() {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  std::vector<std::string> words{"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 1; done"};
+  const auto program = over_program::start(executor, std::move(words));
   std::array<std::byte, 64> piece;
   const std::size_t got = co_await over_program::read_some(program, std::span(piece));
-  co_return static_cast<pid_t>(std::stol(std::string(as_text(bytes_view(piece.data(), got)))));
+  program->answered();
+  co_return stubborn_program{program,
+                             static_cast<pid_t>(std::stol(std::string(as_text(bytes_view(piece.data(), got)))))};
 }
 
 TEST(over, an_end_under_way_kills_the_program_soon_if_the_environment_is_destroyed) {
   run([]() -> awaitable<void> {
+    const stubborn_program stubborn = co_await start_stubborn_program();
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const auto program =
-        over_program::start(executor, {"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 1; done"});
-    const pid_t pid = co_await printed_pid(program);
-    program->answered();
     asio::steady_timer destruction(executor, 20ms);
-    destruction.async_wait([program](std::error_code) { program->abandon(); });
+    destruction.async_wait([program = stubborn.program](std::error_code) { program->abandon(); });
     const auto begun = std::chrono::steady_clock::now();
-    co_await over_program::end(program, 100s);
+    co_await over_program::end(stubborn.program, 100s);
     EXPECT_LT(std::chrono::steady_clock::now() - begun, 50s);
-    EXPECT_TRUE(ends(pid));
+    EXPECT_TRUE(ends(stubborn.pid));
   });
 }
 
@@ -552,13 +559,9 @@ TEST(over, a_killed_host_leaves_nothing) {
 
 TEST(over, a_program_that_ignores_the_end_of_its_input_and_sigterm_is_killed) {
   run([]() -> awaitable<void> {
-    const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    const auto program =
-        over_program::start(executor, {"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 1; done"});
-    const pid_t pid = co_await printed_pid(program);
-    program->answered();
-    co_await over_program::end(program, 50ms);
-    EXPECT_TRUE(ends(pid));
+    const stubborn_program stubborn = co_await start_stubborn_program();
+    co_await over_program::end(stubborn.program, 50ms);
+    EXPECT_TRUE(ends(stubborn.pid));
   });
 }
 

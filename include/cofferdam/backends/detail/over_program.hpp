@@ -191,11 +191,7 @@ class over_program : public std::enable_shared_from_this<over_program> {
     constexpr std::chrono::seconds second(1);
     self->is_ending_ = true;
     self->close();
-    const auto until_killed = async_event::clock::now() + patience;
-    while (!self->has_ended_ && !self->is_hurried_ && async_event::clock::now() < until_killed) {
-      const wait_result how = co_await self->changed_.wait(until_killed);
-      if (how == wait_result::cancelled) break;
-    }
+    co_await self->ended_within(patience, true);
     if (!self->has_ended_) {
       self->signal(SIGTERM);
       self->signal(SIGCONT);
@@ -252,9 +248,10 @@ class over_program : public std::enable_shared_from_this<over_program> {
   void signal(int number) noexcept { ::kill(-pid_, number); }
 
   /// Waits until the process ends. Cannot be cancelled by its callers, which shield it.
-  awaitable<void> ended_within(std::chrono::milliseconds time) {
+  /// \param can_hurry  true if `abandon` ends the wait.
+  awaitable<void> ended_within(std::chrono::milliseconds time, bool can_hurry = false) {
     const auto until = async_event::clock::now() + time;
-    while (!has_ended_ && async_event::clock::now() < until) {
+    while (!has_ended_ && !(can_hurry && is_hurried_) && async_event::clock::now() < until) {
       const wait_result how = co_await changed_.wait(until);
       if (how == wait_result::cancelled) co_return;
     }

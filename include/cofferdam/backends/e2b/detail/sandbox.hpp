@@ -176,7 +176,6 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   void abandon() noexcept {
     if (closing_) return;
     close_at_once();
-    changed_.notify();
     prolongs_.cancel();
     try {
       if (!is_ours_) {

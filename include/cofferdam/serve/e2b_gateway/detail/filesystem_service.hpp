@@ -8,7 +8,6 @@
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
-#include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/guest_files.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/rpc.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/served_sandbox.hpp>
@@ -268,17 +267,8 @@ class filesystem_service {
     co_await sandbox_.looks().acquire(1, "watch");
     const cofferdam::detail::held_permits turn(sandbox_.looks(), 1);
     if (with_entries) co_await served_sandbox::learn_names(sandbox_, *found);
-    std::optional<error> failure;
-    std::shared_ptr<served_watch> begun;
-    try {
-      directory_watch watch = co_await sandbox_.environment().files().watch(place, options);
-      begun = std::make_shared<served_watch>(path, with_entries, std::move(watch));
-    } catch (const error& reason) {
-      if (reason.code() != exec_errc::too_large) throw;
-      failure = reason;
-    }
-    if (failure) throw rpc_failure(connect_code_of(*failure), failure->what());
-    co_return begun;
+    directory_watch watch = co_await sandbox_.environment().files().watch(place, options);
+    co_return std::make_shared<served_watch>(path, with_entries, std::move(watch));
   }
 
   /// Lists a directory.
