@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/provider_name.hpp>
+#include <cofferdam/net/http_server_settings.hpp>
 
 #include "page.hpp"
 
@@ -94,6 +95,19 @@ std::size_t parse_count(const std::string& text, const char* name, std::size_t l
     refuse(std::string(name) + " needs a number from " + std::to_string(least) + " to " + std::to_string(most) +
            ", not \"" + one_line(text, 60) + "\"");
   return number;
+}
+
+void check_origins(const std::vector<std::string>& origins) {
+  for (const std::string& origin : origins) {
+    try {
+      cofferdam::http_server_settings().origin(origin);
+    } catch (const cofferdam::error&) {
+      refuse(
+          "--origin needs a scheme and a host, and no path, such as https://app.example or http://localhost:5173, not "
+          "\"" +
+          one_line(origin, 60) + "\"");
+    }
+  }
 }
 
 double parse_cpus(const std::string& text) {
@@ -656,7 +670,8 @@ subcommand describe_mcp(raw_mcp& raw, const std::string& program) {
   add_several(app, "--host", raw.hosts, "NAME", who_is_served,
               "Accepts another name in the Host field of requests. May be given several times.");
   add_several(app, "--origin", raw.origins, "URL", who_is_served,
-              "Accepts requests from this web page. May be given several times.");
+              "Accepts requests from web pages of this origin, such as https://app.example, and lets them read the "
+              "replies (CORS). May be given several times.");
   add_one(app, "--config", raw.config, "FILE", others,
           "Reads JSON with the same names: {\"provider\": \"docker\", \"allow\": [\"git .*\"], \"timeout\": 60}. The "
           "command line overrides the file; lists are joined.");
@@ -802,6 +817,7 @@ mcp_options mcp_of(const raw_mcp& raw) {
   options.token_file = raw.token_file;
   options.no_token = raw.no_token;
   options.hosts = raw.hosts;
+  check_origins(raw.origins);
   options.origins = raw.origins;
   if (!raw.action.empty() && raw.action != "doctor") refuse("\"" + one_line(raw.action) + "\" is not an option");
   options.doctor = raw.action == "doctor";
@@ -818,6 +834,7 @@ struct raw_serve {
   std::string address;
   std::string port;
   std::string key_file;
+  std::vector<std::string> origins;
   std::string limit;
   bool allow_host_paths = false;
 };
@@ -865,6 +882,9 @@ subcommand describe_serve(raw_serve& raw) {
   add_one(app, "--key-file", raw.key_file, "FILE", who_is_served,
           "Accepts the API keys in FILE, one in each line, instead of a new key. Each key has its own sandboxes and an "
           "equal share of --limit. E2B's SDKs expect e2b_ and 40 hexadecimal digits.");
+  add_several(app, "--origin", raw.origins, "URL", who_is_served,
+              "Lets web pages of this origin, such as https://app.example, use the API and the sandboxes, with a key "
+              "(CORS). May be given several times.");
   described.finish();
   described.note(
       "", {"The program generates a key for this run, and prints a line for a shell that sets the variables of the "
@@ -1037,10 +1057,16 @@ std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   if (!raw.home.empty()) options.home = raw.home;
   if (!raw.address.empty()) options.address = raw.address;
   options.key_file = raw.key_file;
+  check_origins(raw.origins);
+  options.origins = raw.origins;
   if (!raw.limit.empty()) options.limit = parse_count(raw.limit, "--limit", 1, 10'000);
-  if (raw.port.empty())
-    if (const char* const port = std::getenv("PORT"); port != nullptr) raw.port = port;
-  if (!raw.port.empty()) options.port = static_cast<std::uint16_t>(parse_count(raw.port, "--port", 0, 65535));
+  const char* const variable = std::getenv("PORT");
+  const char* source = "--port";
+  if (raw.port.empty() && variable != nullptr) {
+    raw.port = variable;
+    source = "the environment variable PORT";
+  }
+  if (!raw.port.empty()) options.port = static_cast<std::uint16_t>(parse_count(raw.port, source, 0, 65535));
   return options;
 }
 

@@ -118,6 +118,7 @@ struct serve_options {
   std::string address = "127.0.0.1";
   std::uint16_t port = 3000;
   std::string key_file;
+  std::vector<std::string> origins;
   std::size_t limit = 20;  ///< how many sandboxes may be open at once
   bool allow_host_paths = false;
 };

@@ -293,6 +293,7 @@ int run_serve(std::vector<std::string> words) {
   for (const template_option& each : chosen->templates) templates.push_back(each.name);
   options.templates(std::move(templates));
   http_server_settings server = options.server();
+  for (const std::string& origin : chosen->origins) server.origin(origin);
   const auto complains = [keys = options.api_keys()](const http_request_head& head, std::exception_ptr failure) {
     complain_of_request(head, failure, keys);
   };

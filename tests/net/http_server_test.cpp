@@ -558,6 +558,40 @@ TEST_F(HttpServer, only_hosts_and_origins_that_are_believed_are_served) {
         http_server_settings().allowed_hosts({"api.test", "other.test:8443"}).allowed_origins({"https://app.test"}));
   check({{"anything.test", "", 200}, {"anything.test", "https://who.test", 200}},
         http_server_settings().allowed_hosts({"*"}).allowed_origins({"*"}));
+  check({{"localhost", "http://localhost:3000", 200},
+         {"localhost", "https://app.test", 200},
+         {"localhost", "HTTPS://APP.test", 200},
+         {"localhost", "https://app.test:8443", 403},
+         {"localhost", "http://app.test", 403}},
+        http_server_settings().origin("https://app.test"));
+  check({{"localhost", "https://app.test", 200},
+         {"localhost", "https://other.test", 200},
+         {"localhost", "http://localhost:3000", 403}},
+        http_server_settings().allowed_origins({"https://other.test"}).origin("https://app.test"));
+}
+
+TEST_F(HttpServer, a_reply_is_shared_with_a_web_page_only_as_often_as_the_handler_says) {
+  const site::handler each = [](http_call& call) -> awaitable<void> {
+    if (call.path() != "/private") call.share_with("http://localhost:5173");
+    if (call.path() == "/broken") throw std::runtime_error("broken");
+    co_await call.reply(http_reply(200));
+  };
+  std::vector<std::string> replies;
+  const work body = [&](http_server&) -> awaitable<void> {
+    raw_client client = co_await raw_client::connect(site_.there());
+    for (const char* const path : {"/shared", "/private", "/broken"}) {
+      co_await client.say("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      std::string head = co_await client.hear("\r\n\r\n");
+      replies.push_back(std::move(head));
+    }
+  };
+  with_handler(each, body);
+  ASSERT_EQ(replies.size(), 3U);
+  EXPECT_EQ(count(replies[0], "\r\nAccess-Control-Allow-Origin: http://localhost:5173\r\n"), 1U);
+  EXPECT_EQ(count(replies[0], "\r\nVary: Origin\r\n"), 1U);
+  EXPECT_EQ(count(replies[1], "Access-Control"), 0U);
+  EXPECT_EQ(count(replies[2], " 500 "), 1U);
+  EXPECT_EQ(count(replies[2], "\r\nAccess-Control-Allow-Origin: http://localhost:5173\r\n"), 1U);
 }
 
 TEST_F(HttpServer, stopping_ends_what_is_idle_and_waits_for_what_runs) {

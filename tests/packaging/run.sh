@@ -115,12 +115,14 @@ pkg_config() {
 }
 
 # Definitions of Asio, of which some change the layout of its types, reach the users of the library, by CMake and by pkg-config.
-layout=(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING ASIO_DISABLE_VISIBILITY)
+layout=(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING ASIO_DISABLE_VISIBILITY ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
 
 installed_compiled() {
+  echo "add_compile_options(-D${layout[2]})" >above.cmake
   cmake_for -S "$source" -B made_compiled -DCOFFERDAM_BUILD_TESTS=OFF -DCOFFERDAM_BUILD_EXAMPLES=OFF \
     -DCOFFERDAM_BUILD_BENCHMARKS=OFF -DCOFFERDAM_CORE_ONLY=ON -DCOFFERDAM_INSTALL_COMPILED=ON \
-    "-DCMAKE_CXX_FLAGS=-D${layout[0]}" "-DCOFFERDAM_COMPILED_DEFINITIONS=${layout[1]}" &&
+    "-DCMAKE_CXX_FLAGS=-D${layout[0]}" "-DCOFFERDAM_COMPILED_DEFINITIONS=${layout[1]}" \
+    "-DCMAKE_PROJECT_INCLUDE_BEFORE=$PWD/above.cmake" &&
     cmake --build made_compiled && cmake --install made_compiled --prefix "$folder/prefix_compiled" &&
     test -f prefix_compiled/include/cofferdam/backends/impl/local.ipp &&
     test -n "$(find prefix_compiled -name libcofferdam.a)" &&

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -310,6 +311,59 @@ TEST(E2bGateway, a_provider_that_fails_is_an_answer_that_tells_no_secret_and_a_m
       e2b_gateway::options().sandboxes(1).server(settings), any_provider(broken_provider()));
   const std::string line = "POST the daemon at /secret/socket is not there\n";
   EXPECT_EQ(told, line + line + line);
+}
+
+TEST(E2bGateway, a_web_page_of_an_added_origin_may_ask_first_and_read_the_replies) {
+  const std::string page = "http://localhost:5173";
+  http_server_settings settings = e2b_gateway::options().server();
+  settings.origin(page);
+  run_with_gateway(
+      [&page](e2b_gateway::server&, gateway_client& client) -> awaitable<void> {
+        const gateway_sandbox_name box = co_await client.create();
+        // A browser's question has neither the key nor the fields that name the sandbox.
+        for (const char* const host : {"localhost", "49983-SANDBOX.localhost"}) {
+          http_request asks("OPTIONS", "/process.Process/Start");
+          std::string name(host);
+          if (const auto at = name.find("SANDBOX"); at != std::string::npos) name.replace(at, 7, box.id);
+          asks.field("Host", name).field("Origin", page).field("Access-Control-Request-Method", "POST");
+          asks.field("Access-Control-Request-Headers", "connect-protocol-version,x-access-token");
+          const http_response allowed = co_await client.http.request(std::move(asks));
+          EXPECT_EQ(allowed.status(), 204) << host;
+          EXPECT_EQ(allowed.field("Access-Control-Allow-Origin"), page) << host;
+          EXPECT_EQ(allowed.field("Access-Control-Allow-Methods"), "POST") << host;
+          EXPECT_EQ(allowed.field("Access-Control-Allow-Headers"), "connect-protocol-version,x-access-token") << host;
+        }
+        http_request list = gateway_client::to_sandbox("POST", "/process.Process/List", box);
+        list.field("Origin", page).content("application/json", "{}");
+        const http_response processes = co_await client.http.request(std::move(list));
+        EXPECT_EQ(said(processes), "200 {}");
+        EXPECT_EQ(processes.field("Access-Control-Allow-Origin"), page);
+        const gateway_client::fields from_page{{"Origin", page}};
+        const gateway_stream stream =
+            co_await client.stream(box, "process.Process/Start", R"({"process":{"cmd":"/bin/true"}})", from_page);
+        EXPECT_EQ(stream.head().fields.find("Access-Control-Allow-Origin"), page);
+        // A refusal can be read too.
+        http_request wrong("GET", "/sandboxes");
+        wrong.field("Origin", page);
+        const http_response refused = co_await client.http.request(std::move(wrong));
+        EXPECT_EQ(refused.status(), 401);
+        EXPECT_EQ(refused.field("Access-Control-Allow-Origin"), page);
+        // Controls: the servers of the guest answer themselves, another page may not send, and a request without an
+        // origin gets no such fields.
+        const std::vector<std::tuple<std::string, std::string, int>> others{
+            {"8080-" + box.id + ".localhost", page, 501}, {"localhost", "http://localhost.evil.test:5173", 403}};
+        for (const auto& [host, origin, status] : others) {
+          http_request asks("OPTIONS", "/");
+          asks.field("Host", host).field("Origin", origin).field("Access-Control-Request-Method", "POST");
+          const http_response answer = co_await client.http.request(std::move(asks));
+          EXPECT_EQ(answer.status(), status) << host;
+          EXPECT_FALSE(answer.field("Access-Control-Allow-Origin").has_value()) << host;
+        }
+        const http_response own = co_await client.api("GET", "/sandboxes");
+        EXPECT_EQ(own.status(), 200);
+        EXPECT_FALSE(own.field("Access-Control-Allow-Origin").has_value());
+      },
+      e2b_gateway::options().server(settings));
 }
 
 TEST(E2bGateway, takes_its_sandboxes_from_a_pool_that_outlives_it) {

@@ -332,6 +332,20 @@ class python {
     return python_provider<Provider>(std::move(provider), options.settings_);
   }
 
+  /// Stops the compilation, with an error message that names what the provider's environment lacks.
+  template <class Provider>
+    requires(detail::opens_part_of_environment<Provider> &&
+             !(code_exec_provider<Provider> && streaming_environment<environment_of<Provider>>))
+  friend const Provider& operator|(const Provider& provider, const python&) {
+    if constexpr (code_exec_provider<Provider>)
+      static_assert(streaming_environment<environment_of<Provider>>,
+                    "cofferdam: python() needs an environment with awaitable<process> start(command). A layer with a "
+                    "run_command of its own needs a start of its own too");
+    else
+      detail::explain_provider<Provider>();
+    return provider;
+  }
+
   /// Reports the right order of the operands in a compile error, if they are in the wrong order.
   template <code_exec_provider Provider>
   friend python_provider<Provider> operator|(const python& options, const Provider& provider) {

@@ -2,6 +2,7 @@
 // Copyright the cofferdam authors. See LICENSE.
 #pragma once
 
+#include <cofferdam/core/code_exec_provider.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
@@ -86,6 +87,17 @@ template <streaming_environment E, class OnOutput>
 awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on_output) {
   detail::require_safe_callable<OnOutput>();
   return detail::stream_to(environment, std::move(c), std::decay_t<OnOutput>(std::forward<OnOutput>(on_output)));
+}
+
+/// Stops the compilation, with an error message for an environment that cannot stream.
+template <code_exec_environment E, class OnOutput>
+  requires(!streaming_environment<E>)
+awaitable<command_result> stream_output(E&, command, OnOutput&&) {
+  static_assert(streaming_environment<E>,
+                "cofferdam: stream_output needs an environment with awaitable<process> start(command). A layer with a "
+                "run_command of its own needs a start of its own too. For a backend without start, await run_command "
+                "instead");
+  return {};
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI

@@ -77,6 +77,11 @@ class http_call {
   /// Returns the trailers: the fields after a chunked body. They are complete once `read_some` has returned 0.
   const http_fields& trailers() const noexcept;
 
+  /// Lets the web page of this origin read the reply to this request, also the server's own reply to an exception
+  /// (CORS). Call it before `reply` and `begin`.
+  /// \param origin  the value of the request's `Origin` field; the handler must trust this origin.
+  void share_with(std::string_view origin);
+
   /// Sends a whole reply. Call this at most once for each request, and not after `begin`. The server adds `Date`, if it
   /// is absent, and `Content-Length`.
   awaitable<void> reply(http_reply what);

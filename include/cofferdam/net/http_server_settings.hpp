@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_origin.hpp>
 #include <cofferdam/net/http_message.hpp>
 
 #include <chrono>
@@ -104,6 +105,15 @@ class http_server_settings {
     origins_ = std::move(origins);
     return *this;
   }
+  /// Adds an origin of web pages that may send requests, besides those of `allowed_origins`, and that may read the
+  /// replies (CORS).
+  /// \param page  as browsers send it, for example `https://app.example` or `http://localhost:5173`: without a path,
+  ///              and without the port if it is the usual one of the scheme.
+  /// \throws error{exec_errc::invalid_argument} for another text; also for `*`.
+  http_server_settings& origin(std::string page) {
+    readers_.push_back(detail::require_origin("http_server_settings::origin", std::move(page)));
+    return *this;
+  }
   /// Sets the function that receives exceptions from request handlers. Default: none, and the exceptions are dropped.
   http_server_settings& on_error(error_handler handler) {
     on_error_ = std::move(handler);
@@ -122,6 +132,8 @@ class http_server_settings {
   std::chrono::milliseconds stop_timeout() const noexcept { return stop_timeout_; }
   const std::optional<std::vector<std::string>>& allowed_hosts() const noexcept { return hosts_; }
   const std::optional<std::vector<std::string>>& allowed_origins() const noexcept { return origins_; }
+  /// Returns the origins that `origin` has added.
+  const std::vector<std::string>& origins() const noexcept { return readers_; }
   const error_handler& on_error() const noexcept { return on_error_; }
 
  private:
@@ -145,6 +157,7 @@ class http_server_settings {
   std::chrono::milliseconds stop_timeout_{10'000};
   std::optional<std::vector<std::string>> hosts_;
   std::optional<std::vector<std::string>> origins_;
+  std::vector<std::string> readers_;
   error_handler on_error_;
 };
 

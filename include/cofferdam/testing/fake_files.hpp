@@ -90,7 +90,7 @@ class fake_files {
   void make_directory(std::string_view path) {
     const std::string name = workspace_path_or_root(path);
     if (name == "." || is_directory(name)) return;
-    if (nodes_.contains(name)) throw failure(exec_errc::already_exists, "make directory", name, "is a file");
+    if (nodes_.contains(name)) throw failure(exec_errc::not_a_directory, "make directory", name, "is a file");
     make_parents(name);
     nodes_.emplace(name, node{bytes(), folder_mode, true});
   }
@@ -104,20 +104,29 @@ class fake_files {
     std::erase_if(nodes_, [&](const auto& each) { return each.first.starts_with(beneath); });
   }
 
-  /// Renames a file, or a directory with its contents. If `to` is an existing file and `from` is a file, replaces it.
-  /// \throws error{exec_errc::not_found} if `from` does not exist.
-  /// \throws error{exec_errc::already_exists} if `to` is a directory, or if `from` is a directory and `to` exists.
+  /// Renames a file, or a directory with its contents. A file replaces a file, and a directory an empty directory.
+  /// \throws error{exec_errc::not_found} if `from` or the directory above `to` does not exist.
+  /// \throws error{exec_errc::not_empty, not_a_directory, not_a_file} if `to` is a directory with entries, if a
+  ///     directory would replace a file, and if a file would replace a directory.
   /// \throws error{exec_errc::invalid_argument} if a directory would be moved into itself.
   void rename(std::string_view from, std::string_view to) {
     const std::string old_name = workspace_path(from);
     const std::string new_name = workspace_path(to);
     const bool moves_directory = find("rename", old_name)->second.is_directory;
     if (old_name == new_name) return;
-    if (is_directory(new_name) || (moves_directory && nodes_.contains(new_name)))
-      throw failure(exec_errc::already_exists, "rename to", new_name, "already exists");
     if (new_name.starts_with(old_name + "/"))
       throw failure(exec_errc::invalid_argument, "rename", old_name, "a directory cannot be moved into itself");
-    make_parents(new_name);
+    if (const std::size_t slash = new_name.rfind('/'); slash != std::string::npos) {
+      const std::string above = new_name.substr(0, slash);
+      if (!find("rename to", above)->second.is_directory)
+        throw failure(exec_errc::not_a_directory, "rename to", above, "is a file");
+    }
+    if (is_directory(new_name) && !moves_directory)
+      throw failure(exec_errc::not_a_file, "rename to", new_name, "is a directory");
+    if (is_directory(new_name) && has_entries(new_name))
+      throw failure(exec_errc::not_empty, "rename to", new_name, "is a directory with entries");
+    if (moves_directory && nodes_.contains(new_name) && !is_directory(new_name))
+      throw failure(exec_errc::not_a_directory, "rename to", new_name, "is a file");
     std::map<std::string, node> moved;
     std::erase_if(nodes_, [&](auto& each) {
       if (each.first != old_name && !each.first.starts_with(old_name + "/")) return false;
@@ -158,6 +167,10 @@ class fake_files {
     return found;
   }
 
+  bool has_entries(const std::string& name) const {
+    const auto next = nodes_.lower_bound(name + "/");
+    return next != nodes_.end() && next->first.starts_with(name + "/");
+  }
   void make_parents(const std::string& name) {
     const std::size_t slash = name.rfind('/');
     if (slash == std::string::npos) return;

@@ -243,6 +243,43 @@ TEST(McpHttp, hosts_origins_paths_and_methods_are_looked_at_first) {
   });
 }
 
+TEST(McpHttp, a_web_page_of_an_added_origin_may_ask_first_and_read_the_replies) {
+  mcp::server_options options;
+  options.origin("https://app.example").token("first-token-0123456");
+  run_with_http(std::move(options), [](place& target) -> awaitable<void> {
+    const place::fields asks{{"Origin", "https://app.example"},
+                             {"Access-Control-Request-Method", "POST"},
+                             {"Access-Control-Request-Headers", "authorization,content-type,mcp-session-id"}};
+    const http_response allowed = co_await target.send("OPTIONS", asks);
+    EXPECT_EQ(allowed.status(), 204);
+    EXPECT_EQ(allowed.field("Access-Control-Allow-Origin"), "https://app.example");
+    EXPECT_EQ(allowed.field("Access-Control-Allow-Methods"), "POST");
+    EXPECT_EQ(allowed.field("Access-Control-Allow-Headers"), "authorization,content-type,mcp-session-id");
+    EXPECT_EQ(allowed.head().fields.count("Access-Control-Allow-Origin"), 1U);
+    // Replies to the page can be read, refusals too.
+    const place::fields page{{"Origin", "https://app.example"}, {"Authorization", "Bearer first-token-0123456"}};
+    http_response reply = co_await target.post(std::string(ping), page);
+    EXPECT_EQ(told(reply), "400 -32000 null");
+    EXPECT_EQ(reply.field("Access-Control-Allow-Origin"), "https://app.example");
+    EXPECT_EQ(reply.field("Access-Control-Expose-Headers"), "*");
+    const place::fields no_token{{"Origin", "https://app.example"}};
+    reply = co_await target.post(std::string(ping), no_token);
+    EXPECT_EQ(told(reply), "401 -32000 null");
+    EXPECT_EQ(reply.field("Access-Control-Allow-Origin"), "https://app.example");
+    // Control: a page of this machine may send, but not read; another page may not send.
+    const std::vector<std::pair<std::string, int>> others{{"http://localhost:9999", 401}, {"http://evil.example", 403}};
+    for (const auto& [origin, status] : others) {
+      place::fields other = asks;
+      other.front().second = origin;
+      reply = co_await target.send("OPTIONS", other);
+      EXPECT_EQ(reply.status(), status) << origin;
+      EXPECT_FALSE(reply.field("Access-Control-Allow-Origin").has_value()) << origin;
+    }
+  });
+  for (const char* const bad : {"app.example", "https://app.example/", "*", "null", ""})
+    EXPECT_THROW(mcp::server_options().origin(bad), error) << bad;
+}
+
 TEST(McpHttp, a_token_is_demanded_where_there_is_one_and_each_has_sessions_of_its_own) {
   mcp::server_options options;
   options.token("first-token-0123456").token("second-token-012345");

@@ -83,7 +83,7 @@ class Output {
 }
 
 function join(parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  const whole = new Uint8Array(bytesIn(parts));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);
@@ -119,24 +119,30 @@ function opened(frame) {
   return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
 }
 
-function frameOf(header, ...body) {
+// Returns the start of a frame: the lengths, and the header.
+function frameHead(header, bodyLength) {
   const head = text.encode(JSON.stringify(header));
-  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
-  const frame = new Uint8Array(4 + size);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, size);
+  const start = new Uint8Array(8 + head.length);
+  const view = new DataView(start.buffer);
+  view.setUint32(0, 4 + head.length + bodyLength);
   view.setUint32(4, head.length);
-  frame.set(head, 8);
-  let at = 8 + head.length;
-  for (const part of body) {
-    frame.set(part, at);
-    at += part.length;
-  }
-  return frame;
+  start.set(head, 8);
+  return start;
 }
 
+const bytesIn = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
+
+function frameOf(header, ...body) {
+  return join([frameHead(header, bytesIn(body)), ...body]);
+}
+
+// Writes a frame. Does not join large bodies with the header: under load, the engine frees such copies late, and a flood
+// of output could fill its memory.
 function tell(header, ...body) {
-  write(frameOf(header, ...body));
+  const length = bytesIn(body);
+  if (length < 4096) return write(frameOf(header, ...body));
+  write(frameHead(header, length));
+  for (const part of body) write(part);
 }
 
 const MOST_ON_THE_WAY = 4 * 1024 * 1024;  // maximum bytes that a worker has sent and the main thread has not received
@@ -179,13 +185,15 @@ async function work(about) {
   const say = globalThis.postMessage.bind(globalThis);
   const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
   const apply = Reflect.apply, Bytes = Uint8Array, set = Uint8Array.prototype.set;
-  const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get;
+  const getterOf = (name) => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name).get;
+  const lengthOf = getterOf("length"), bufferOf = getterOf("buffer");
   const permissions = globalThis.Deno.permissions;
   const ctl = new Int32Array(about.control);
   const mailbox = new Uint8Array(about.mailbox);
   const interrupt = new Uint8Array(about.interrupt);
   const {loadPyodide} = await import(about.folder + "/pyodide.mjs");
-  const options = {indexURL: decodeURIComponent(about.folder.slice(7)) + "/", jsglobals: Object.create(null), env: {HOME: "/code"},
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(  const options = {indexURL: decodeURIComponent(about.folder.slice(7)) + "/", jsglobals: Object.create(null), env: {HOME: "/code"},
     stdout: () => {}, stderr: () => {}};
   if (about.snapshot) options._loadSnapshot = about.snapshot;
   else options._makeSnapshot = true;
@@ -197,8 +205,7 @@ async function work(about) {
   py.setInterruptBuffer(interrupt);
   const NODEFS = py.FS.filesystems.NODEFS;
   NODEFS.tryFSOperation = (operation) => {
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    try {
+    try {
       return operation();
     } catch (failure) {
       let number = failure.name === "NotCapable" ? 2 : 29;  // EACCES if Deno does not permit it, else EIO
@@ -249,8 +256,9 @@ inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    try {
   const stream = (index) => ({write: (piece) => {
     const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
     const body = post("o", part, MOST_WRITTEN);
-    say({k: "o", stream: index, body});
-    return body.length;
+    const size = body.length;
+    say({k: "o", stream: index, body}, [apply(bufferOf, body, [])]);  // without another copy; empties `body`
+    return size;
   }, isatty: false});
   py.setStdin({stdin: () => null, isatty: false});
   py.setStdout(stream(0));
@@ -258,7 +266,7 @@ inline constexpr std::string_view pyodide_driver_2 = R"driver_ends(    try {
   const host = {
     send: (letter, body) => {
       const copy = post(letter, body, MOST_REPORT);
-      say({k: letter, body: copy});
+      say({k: letter, body: copy}, [apply(bufferOf, copy, [])]);
     },
     // Returns the next message, or undefined if the run is to be interrupted.
     receive: () => {
@@ -351,7 +359,8 @@ class Relay {
       Atomics.sub(this.control, CTL.onTheWay, MESSAGE + (body?.length ?? 0));
       Atomics.notify(this.control, CTL.onTheWay);
     }
-    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(    const header = {k: said.k, stream: said.stream, problem: said.problem, worn: said.worn, status: said.status};
     tell(header, body ?? new Uint8Array());
   }
 
@@ -369,8 +378,7 @@ class Relay {
         this.control[CTL.size] = part.length;
         this.control[CTL.last] = at >= whole.length ? 1 : 0;
         Atomics.store(this.control, CTL.full, 1);
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_3 = R"driver_ends(        Atomics.notify(this.control, CTL.full);
+        Atomics.notify(this.control, CTL.full);
       } while (at < whole.length);
     });
   }
@@ -564,7 +572,8 @@ class Place {
       this.ready = true;
       this.driver.next(this);
     } else if (said.k === "x") {
-      if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(      if (Number.isInteger(said.status)) return this.end(said.status & 255, null);
       this.broken(said.problem);
     } else if (said.k === "o") {
       if (run === null) return;
@@ -581,8 +590,7 @@ class Place {
     } else if (said.k === "d") {
       run.displayed += body.length;
       run.flush();
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_4 = R"driver_ends(      if (run.displayed <= MOST_DISPLAYED) tell({t: "display", id: run.id}, body);
+      if (run.displayed <= MOST_DISPLAYED) tell({t: "display", id: run.id}, body);
     } else if (said.k === "f") {
       run.kept += body.length;
       if (run.kept <= run.header.keep_files + MOST_PATHS) tell({t: "file", id: run.id}, body);
@@ -769,7 +777,8 @@ class Driver {
     } else if (header.op === "cancel") {
       if (place) return place.stop("cancelled");
       if (!run) return;
-      run.reason = "cancelled";
+)driver_ends";
+inline constexpr std::string_view pyodide_driver_5 = R"driver_ends(      run.reason = "cancelled";
       for (const queue of [this.waiting, ...[...this.contexts.values()].map((each) => each.queue)])
         if (queue.includes(run)) queue.splice(queue.indexOf(run), 1);
       this.report(run, {alive: run.header.context !== null && this.contexts.has(run.header.context)});
@@ -784,8 +793,7 @@ class Driver {
 }
 
 async function main() {
-)driver_ends";
-inline constexpr std::string_view pyodide_driver_5 = R"driver_ends(  write(text.encode("\ncofferdam python driver 1\n"));
+  write(text.encode("\ncofferdam python driver 1\n"));
   let driver = null;
   for await (const frame of framesOf(Deno.stdin.readable)) {
     if (driver !== null) {

@@ -75,15 +75,23 @@ inline constexpr std::pair<std::string_view, exec_errc> file_failures[] = {
     {": Invalid argument", exec_errc::invalid_argument},
 };
 
+/// Returns what a failed command has written to standard error, in one line; if that is nothing, how it has ended.
+inline std::string complaint_of(const command_result& result) {
+  std::string text = result.err().text();
+  while (text.ends_with('\n')) text.pop_back();
+  return text.empty() ? result.reason() : one_line(text);
+}
+
 /// Throws the error that corresponds to the failure of a file command.
 /// \param doing  the name of the operation, for the error message.
-[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing,
-                                            std::string_view path) {
-  const std::string stderr_text = one_line(result.err().text());
-  const std::string sentence =
-      std::string(doing) + " '" + one_line(path) + "': " + (stderr_text.empty() ? result.reason() : stderr_text);
+/// \param taken  the code for an entry that exists at the path.
+[[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing, std::string_view path,
+                                            exec_errc taken = exec_errc::already_exists) {
+  const std::string complaint = complaint_of(result);
+  const std::string sentence = std::string(doing) + " '" + one_line(path) + "': " + complaint;
   for (const auto& [words, code] : file_failures)
-    if (stderr_text.find(words) != std::string::npos) throw error(code, sentence);
+    if (complaint.find(words) != std::string::npos)
+      throw error(code == exec_errc::already_exists ? taken : code, sentence);
   throw error(exec_errc::io_error, sentence, result.cause());
 }
 
@@ -256,7 +264,9 @@ template <class E>
 awaitable<void> make_directory_place(E& environment, std::string place) {
   std::string path = place.substr(prefix_of(place));
   std::vector<std::string> words{"mkdir", "-p", std::move(place)};
-  return change_by_command(environment, std::move(words), "make directory", std::move(path));
+  command_result result = co_await environment.run_command(file_command(std::move(words)));
+  // With -p, a directory at the path is no failure.
+  if (!result.ok()) throw_file_failure(result, "make directory", path, exec_errc::not_a_directory);
 }
 
 template <class E>
@@ -268,7 +278,10 @@ template <class E>
 awaitable<void> rename_place(E& environment, std::string from, std::string to) {
   std::string doing = "rename '" + one_line(from.substr(prefix_of(from))) + "' to";
   std::string path = to.substr(prefix_of(to));
-  std::vector<std::string> words{"mv", "-f", "-T", std::move(from), std::move(to)};
+  // mv fails if both paths are the same; rename(2) does nothing then.
+  std::vector<std::string> words{"mv", "-f", "-T", from, to};
+  if (from == to)
+    words = {"sh", "-c", "[ -e \"$1\" ] || [ -L \"$1\" ] || { echo 'No such file' >&2; exit 1; }", "sh", std::move(to)};
   return change_by_command(environment, std::move(words), std::move(doing), std::move(path));
 }
 
@@ -305,10 +318,9 @@ awaitable<void> make_executable(E& environment, std::string path, unsigned mode)
   command change = argv("chmod", digits, "./" + path);
   command_result result = co_await environment.run_command(std::move(change));
   if (result.ok()) co_return;
-  std::string why = one_line(result.err().text());
-  if (why.empty()) why = result.reason();
-  throw error(exec_errc::permission_denied,
-              "put " + shown_path(path) + ": the file was written, but could not be made executable: " + why);
+  throw error(
+      exec_errc::permission_denied,
+      "put " + shown_path(path) + ": the file was written, but could not be made executable: " + complaint_of(result));
 }
 
 template <class E>

@@ -98,7 +98,7 @@ class command_pattern {
     try {
       expression_.assign(source_, boost::regex_constants::perl);
     } catch (const std::exception& failure) {
-      std::string why = one_line(failure.what());
+      std::string why(reason_of(failure.what()));
       if (source_.find("(?P<") != std::string::npos)
         why += ". Write a named group as (?<name>...), not as (?P<name>...) as in Python";
       throw error(exec_errc::invalid_argument, std::string(layer) + ": the pattern \"" + one_line(source_) +
@@ -124,6 +124,13 @@ class command_pattern {
   }
 
  private:
+  // Returns the first sentence of Boost.Regex's message. The rest repeats a part of the pattern.
+  static std::string_view reason_of(std::string_view message) {
+    message = message.substr(0, message.find("  The error occurred"));
+    if (message.ends_with('.')) message.remove_suffix(1);
+    return message;
+  }
+
   match_state match_with(std::string_view text, bool as_prefix, std::size_t& steps,
                          boost::regex_constants::match_flag_type how) const {
     namespace flags = boost::regex_constants;

@@ -4,6 +4,7 @@
 
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/net/http_origin.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 
@@ -18,52 +19,6 @@
 // describes `Expect`.
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
-
-/// A parsed `host[:port]`, with the host in lower case.
-class http_authority {
- public:
-  std::string host;
-  std::string port;
-};
-
-inline std::optional<http_authority> parse_authority(std::string_view text) {
-  http_authority found;
-  std::size_t end = 0;
-  if (text.starts_with('[')) {
-    end = text.find(']');
-    if (end == std::string_view::npos) return std::nullopt;
-    ++end;
-  } else {
-    end = std::min(text.find(':'), text.size());
-  }
-  const bool bracketed = text.starts_with('[');
-  for (const char c : text.substr(0, end)) {
-    const char low = lowered(c);
-    const bool word = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '.';
-    const bool extra =
-        bracketed ? low == ':' || low == '[' || low == ']' : low == '-' || low == '_' || low == '~' || low == '%';
-    if (!word && !extra) return std::nullopt;
-    found.host += low;
-  }
-  std::string_view rest = text.substr(end);
-  if (rest.empty()) return found;
-  if (rest.front() != ':' || rest.size() > 6) return std::nullopt;
-  rest.remove_prefix(1);
-  if (!std::all_of(rest.begin(), rest.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
-  found.port = rest;
-  return found;
-}
-
-/// Returns the host and port of an origin such as `https://host:port`; no value for `null` or an invalid origin.
-inline std::optional<http_authority> parse_origin(std::string_view text) {
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!same_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
-    std::optional<http_authority> found = parse_authority(text.substr(scheme.size()));
-    if (found && found->host.empty()) return std::nullopt;
-    return found;
-  }
-  return std::nullopt;
-}
 
 inline bool is_everything(const std::vector<std::string>& list) { return list.size() == 1 && list.front() == "*"; }
 
@@ -111,12 +66,9 @@ inline std::optional<std::vector<std::string>> believed_hosts(const http_server_
 inline bool is_allowed_origin(std::string_view text, const http_authority& host,
                               const std::optional<std::vector<std::string>>& hosts,
                               const http_server_settings& settings) {
-  if (settings.allowed_origins()) {
-    const std::vector<std::string>& allowed = *settings.allowed_origins();
-    return is_everything(allowed) || std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
-             return same_ignoring_case(entry, text);
-           });
-  }
+  if (is_listed_origin(text, settings.origins())) return true;
+  if (const auto& allowed = settings.allowed_origins())
+    return is_everything(*allowed) || is_listed_origin(text, *allowed);
   const std::optional<http_authority> origin = parse_origin(text);
   if (!origin) return false;
   return origin->host == host.host || (hosts && is_allowed_host(*origin, *hosts, true));

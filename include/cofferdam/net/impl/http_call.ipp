@@ -62,6 +62,8 @@ COFFERDAM_DECL awaitable<std::size_t> http_call::read_some(std::span<std::byte> 
 
 COFFERDAM_DECL const http_fields& http_call::trailers() const noexcept { return talk_.parser().trailers(); }
 
+COFFERDAM_DECL void http_call::share_with(std::string_view origin) { talk_.share_with(origin); }
+
 COFFERDAM_DECL awaitable<void> http_call::reply(http_reply what) { return talk_.reply(std::move(what)); }
 
 COFFERDAM_DECL awaitable<void> http_call::begin(http_reply what) { return talk_.begin(std::move(what), std::nullopt); }

@@ -6,6 +6,7 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/command.hpp>
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 
@@ -252,7 +253,9 @@ class options {
   }
 
   /// Sets the limits of the HTTP server. `allowed_hosts` in it are further host names of the gateway, which checks them
-  /// itself. `on_error` gets the reasons for which sandboxes could not be opened; clients get only a class of reasons.
+  /// itself. Web pages of an `origin` in them may use the API, the files and commands of sandboxes, and the services of
+  /// `port`; the servers of the guest decide about web pages themselves. `on_error` gets the reasons for which
+  /// sandboxes could not be opened; clients get only a class of reasons.
   /// Default: 1024 connections, 10 minutes for a client that does not read, and 640 s between two requests.
   /// E2B's clients keep an unused connection for a shorter time than that.
   options& server(http_server_settings settings) {
@@ -299,9 +302,10 @@ class options {
   options& absolute(std::string& which, std::string path) {
     if (path.size() < 2 || path.front() != '/' || path.back() == '/' || path.find("//") != std::string::npos ||
         path.find("/.") != std::string::npos)
-      throw error(
-          exec_errc::invalid_argument,
-          "e2b_gateway: the home and the workspace must be absolute paths in their shortest form, such as /home/user");
+      throw error(exec_errc::invalid_argument,
+                  "e2b_gateway: the home and the workspace must be absolute paths in "
+                  "their shortest form, such as /home/user, not \"" +
+                      one_line(path) + '"');
     which = std::move(path);
     return *this;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/error.hpp>
+#include <cofferdam/detail/net/http_origin.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/version.hpp>
 
@@ -180,10 +181,14 @@ class server_options {
     hosts_.push_back(std::move(name));
     return *this;
   }
-  /// For HTTP: adds an origin of web pages that may send requests, such as "https://app.example". Pages of this machine
-  /// and of the hosts of `host` may always send requests.
+  /// For HTTP: adds an origin of web pages that may send requests and read the replies (CORS). Pages of this machine
+  /// and of the hosts of `host` may always send requests, but a browser lets them read the replies only if their origin
+  /// is the server's own, or was added here.
+  /// \param page  as browsers send it, for example `https://app.example` or `http://localhost:5173`: without a path,
+  ///              and without the port if it is the usual one of the scheme.
+  /// \throws error{exec_errc::invalid_argument} for another text; also for `*`.
   server_options& origin(std::string page) {
-    origins_.push_back(std::move(page));
+    origins_.push_back(cofferdam::detail::require_origin("mcp::server_options::origin", std::move(page)));
     return *this;
   }
   /// For HTTP: sets the maximum number of sessions, and the time after which an unused session is ended. In the modern

@@ -385,11 +385,8 @@ TYPED_TEST_P(file_conformance, a_directory_may_be_made_twice_but_not_over_a_file
     const bool there = co_await is_directory(env, "a/b/c");
     EXPECT_TRUE(there);
     co_await write_text(env, "file", "x");
-    try {
-      co_await make_directory(env, "file");
-      ADD_FAILURE() << "a directory was made over a file";
-    } catch (const error&) {
-    }
+    for (const char* const path : {"file", "file/below"})
+      co_await detail::expect_error([&] { return make_directory(env, path); }, exec_errc::not_a_directory, "file");
     std::string text = co_await read_text(env, "file");
     EXPECT_EQ(text, "x");
   });
@@ -419,6 +416,35 @@ TYPED_TEST_P(file_conformance, renaming_moves_and_replaces) {
     const bool gone = co_await exists(env, "old");
     EXPECT_FALSE(gone);
     co_await detail::expect_error([&env] { return rename(env, "missing", "x"); }, exec_errc::not_found, "missing");
+    co_await rename(env, "taken", "taken");
+    text = co_await read_text(env, "taken");
+    EXPECT_EQ(text, "new content");
+    co_await detail::expect_error([&env] { return rename(env, "missing", "missing"); }, exec_errc::not_found,
+                                  "missing");
+  });
+}
+
+TYPED_TEST_P(file_conformance, renaming_says_why_it_cannot_be_done) {
+  this->with([](auto& env) -> awaitable<void> {
+    co_await write_text(env, "file", "x");
+    co_await write_text(env, "full/entry", "x");
+    co_await make_directory(env, "empty");
+    struct row {
+      const char* from;
+      const char* to;
+      exec_errc code;
+    };
+    constexpr row rows[] = {
+        {"empty", "file", exec_errc::not_a_directory},  {"file", "empty", exec_errc::not_a_file},
+        {"empty", "full", exec_errc::not_empty},        {"full", "full/inside", exec_errc::invalid_argument},
+        {"file", "missing/file", exec_errc::not_found}, {"full", "file/inside", exec_errc::not_a_directory}};
+    for (const row& each : rows)
+      co_await detail::expect_error([&] { return rename(env, each.from, each.to); }, each.code, each.to);
+    std::vector<directory_entry> left = co_await list_directory(env, ".");
+    EXPECT_EQ(detail::paths_of(left), "empty/ file full/ full/entry ");
+    co_await rename(env, "full", "empty");
+    left = co_await list_directory(env, ".");
+    EXPECT_EQ(detail::paths_of(left), "empty/ empty/entry file ");
   });
 }
 
@@ -537,9 +563,10 @@ REGISTER_TYPED_TEST_SUITE_P(
     a_list_goes_as_deep_as_it_is_told, a_list_of_more_than_was_allowed_is_an_error, a_list_does_not_enter_links,
     listing_what_is_no_directory_is_an_error, a_stat_tells_what_stands_there,
     a_directory_may_be_made_twice_but_not_over_a_file, removing_takes_files_trees_and_links_but_not_what_links_name,
-    renaming_moves_and_replaces, a_file_that_replaces_another_is_never_seen_in_part,
-    other_work_runs_while_operations_follow_one_another, a_watch_reports_what_a_command_changes,
-    a_recursive_watch_misses_nothing_in_new_folders, a_file_operation_is_seen_by_a_watch_without_temporary_names,
-    two_watches_are_independent_and_end_with_their_folder, what_is_no_directory_cannot_be_watched);
+    renaming_moves_and_replaces, renaming_says_why_it_cannot_be_done,
+    a_file_that_replaces_another_is_never_seen_in_part, other_work_runs_while_operations_follow_one_another,
+    a_watch_reports_what_a_command_changes, a_recursive_watch_misses_nothing_in_new_folders,
+    a_file_operation_is_seen_by_a_watch_without_temporary_names, two_watches_are_independent_and_end_with_their_folder,
+    what_is_no_directory_cannot_be_watched);
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::testing

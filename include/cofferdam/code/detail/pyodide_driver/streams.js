@@ -52,7 +52,7 @@ class Output {
 }
 
 function join(parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  const whole = new Uint8Array(bytesIn(parts));
   let at = 0;
   for (const part of parts) {
     whole.set(part, at);
@@ -88,24 +88,30 @@ function opened(frame) {
   return [JSON.parse(plain.decode(frame.subarray(4, 4 + size))), frame.slice(4 + size)];
 }
 
-function frameOf(header, ...body) {
+// Returns the start of a frame: the lengths, and the header.
+function frameHead(header, bodyLength) {
   const head = text.encode(JSON.stringify(header));
-  const size = 4 + head.length + body.reduce((sum, part) => sum + part.length, 0);
-  const frame = new Uint8Array(4 + size);
-  const view = new DataView(frame.buffer);
-  view.setUint32(0, size);
+  const start = new Uint8Array(8 + head.length);
+  const view = new DataView(start.buffer);
+  view.setUint32(0, 4 + head.length + bodyLength);
   view.setUint32(4, head.length);
-  frame.set(head, 8);
-  let at = 8 + head.length;
-  for (const part of body) {
-    frame.set(part, at);
-    at += part.length;
-  }
-  return frame;
+  start.set(head, 8);
+  return start;
 }
 
+const bytesIn = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
+
+function frameOf(header, ...body) {
+  return join([frameHead(header, bytesIn(body)), ...body]);
+}
+
+// Writes a frame. Does not join large bodies with the header: under load, the engine frees such copies late, and a flood
+// of output could fill its memory.
 function tell(header, ...body) {
-  write(frameOf(header, ...body));
+  const length = bytesIn(body);
+  if (length < 4096) return write(frameOf(header, ...body));
+  write(frameHead(header, length));
+  for (const part of body) write(part);
 }
 
 export {Output, frameOf, framesOf, join, opened, plain, tell, text, write};

@@ -45,7 +45,8 @@ async function work(about) {
   const say = globalThis.postMessage.bind(globalThis);
   const wait = Atomics.wait, load = Atomics.load, add = Atomics.add, store = Atomics.store, notify = Atomics.notify;
   const apply = Reflect.apply, Bytes = Uint8Array, set = Uint8Array.prototype.set;
-  const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length").get;
+  const getterOf = (name) => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name).get;
+  const lengthOf = getterOf("length"), bufferOf = getterOf("buffer");
   const permissions = globalThis.Deno.permissions;
   const ctl = new Int32Array(about.control);
   const mailbox = new Uint8Array(about.mailbox);
@@ -114,8 +115,9 @@ async function work(about) {
   const stream = (index) => ({write: (piece) => {
     const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
     const body = post("o", part, MOST_WRITTEN);
-    say({k: "o", stream: index, body});
-    return body.length;
+    const size = body.length;
+    say({k: "o", stream: index, body}, [apply(bufferOf, body, [])]);  // without another copy; empties `body`
+    return size;
   }, isatty: false});
   py.setStdin({stdin: () => null, isatty: false});
   py.setStdout(stream(0));
@@ -123,7 +125,7 @@ async function work(about) {
   const host = {
     send: (letter, body) => {
       const copy = post(letter, body, MOST_REPORT);
-      say({k: letter, body: copy});
+      say({k: letter, body: copy}, [apply(bufferOf, copy, [])]);
     },
     // Returns the next message, or undefined if the run is to be interrupted.
     receive: () => {

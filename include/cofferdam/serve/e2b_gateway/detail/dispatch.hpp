@@ -8,6 +8,7 @@
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
+#include <cofferdam/serve/detail/web_page.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/control_plane.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
@@ -39,6 +40,14 @@ class dispatcher {
   static awaitable<void> handle(std::shared_ptr<sandbox_registry> core, http_call& call) {
     const request_route route = core->router().find(call.head());
     using target = request_route::target;
+    // The servers of the guest decide about web pages themselves.
+    if (route.where() != target::sandbox || !is_of_guest(*core, route.port())) {
+      if (std::optional<http_reply> allowed =
+              cofferdam::detail::serve_web_page(call, core->options().server().origins())) {
+        co_await call.reply(std::move(*allowed));
+        co_return;
+      }
+    }
     switch (route.where()) {
       case target::api: co_await serve_api(core, call); break;
       case target::sandbox: co_await serve_sandbox(core, call, route.id(), route.port()); break;
@@ -54,6 +63,11 @@ class dispatcher {
   }
 
  private:
+  /// Returns true if a port of a sandbox belongs to the servers of the guest, and not to the gateway.
+  static bool is_of_guest(const sandbox_registry& core, std::uint16_t port) {
+    return port != envd_port && !core.options().ports().contains(port);
+  }
+
   static http_reply wrong_host() {
     return text_reply(421, "this gateway does not serve this host name; see e2b_gateway::options::domain\n");
   }
@@ -139,8 +153,8 @@ class dispatcher {
       co_return;
     }
     const bool is_service = core->options().ports().contains(port);
-    const bool is_of_guest = port != envd_port && !is_service;
-    if (is_of_guest && !sandbox->can_tunnel()) {
+    const bool is_guest = is_of_guest(*core, port);
+    if (is_guest && !sandbox->can_tunnel()) {
       co_await call.reply(no_port_reply(id, port));
       co_return;
     }
@@ -170,7 +184,7 @@ class dispatcher {
       }
       bool is_served = false;
       try {
-        if (is_of_guest)
+        if (is_guest)
           is_served = co_await served_sandbox::pass_on(sandbox, port, call);
         else
           is_served = co_await served_sandbox::serve(sandbox, port, call);

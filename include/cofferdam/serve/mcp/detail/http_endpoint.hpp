@@ -10,6 +10,7 @@
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
 #include <cofferdam/serve/detail/request_body.hpp>
+#include <cofferdam/serve/detail/web_page.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp/detail/http_replies.hpp>
@@ -52,6 +53,10 @@ class http_endpoint {
     }
     if (!has_own_origin(call.head().fields, options.hosts(), options.origins())) {
       co_await call.reply(refusal(403, refused_by_transport, "Invalid Origin header"));
+      co_return;
+    }
+    if (std::optional<http_reply> allowed = cofferdam::detail::serve_web_page(call, options.origins())) {
+      co_await call.reply(std::move(*allowed));
       co_return;
     }
     std::size_t owner = 0;
