@@ -92,8 +92,9 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
 /// JSON or is nested too deeply.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {
-  // Each member has a colon. A text with few colons has no large object, even if it is long (base64), so it is not
-  // parsed to count members.
+  // Each member has a colon, and at least three more characters. A text with few colons has no large object, even if it
+  // is long (base64), so it is not parsed to count members.
+  if (text.size() < 4 * max_members) return std::vector<bool>();
   if (static_cast<std::size_t>(std::count(text.begin(), text.end(), ':')) <= max_members) return std::vector<bool>();
   boost::json::basic_parser<large_object_finder> finder(options);
   if (!parses_wholly(finder, text)) return std::nullopt;
