@@ -102,10 +102,8 @@ void check_origins(const std::vector<std::string>& origins) {
     try {
       cofferdam::http_server_settings().origin(origin);
     } catch (const cofferdam::error&) {
-      refuse(
-          "--origin needs a scheme and a host, and no path, such as https://app.example or http://localhost:5173, not "
-          "\"" +
-          one_line(origin, 60) + "\"");
+      refuse("--origin needs a scheme and a host, and no path, such as https://app.example, not \"" +
+             one_line(origin, 60) + "\"");
     }
   }
 }

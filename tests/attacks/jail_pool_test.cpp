@@ -121,7 +121,13 @@ TEST_F(JailPool, RS_10_a_jail_that_was_killed_while_it_waited_is_never_handed_ou
       const std::vector<pid_t> before = jails();
       EXPECT_EQ(before.size(), 2U);
       for (const pid_t each : before) ::kill(each, SIGKILL);
-      co_await pause_for(100ms);
+      const auto is_alive = [](pid_t each) {
+        const std::vector<pid_t> now = jails();
+        return std::find(now.begin(), now.end(), each) != now.end();
+      };
+      for (const pid_t each : before)
+        for (int i = 0; i < 5000 && is_alive(each); ++i) co_await pause_for(1ms);
+      co_await pause_for(100ms);  // the pool notices the ends
       co_await with(pool.provider(), [](auto& env) -> awaitable<void> {
         command_result result = co_await env.run_command("echo fine");
         EXPECT_EQ(result.out_text(), "fine\n") << result.reason();

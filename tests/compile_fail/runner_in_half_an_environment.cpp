@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Code cannot run in an environment without start(). The message names the member.
-// expect: python\(\) needs an environment with awaitable<process> start
+// An environment without write_file() is none, so no code runs in it. The message names the member.
+// expect: the environment has no usable member write_file
 // within: 8
 
 #include <cofferdam/code/python.hpp>
 
-#include "minimal_provider.hpp"
+#include <cstddef>
+#include <string>
 
-struct streaming : minimal::environment {
-  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
-};
-
+struct environment {
+  cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command);
+  cofferdam::awaitable<cofferdam::bytes> read_file(std::string, std::size_t);
+  cofferdam::awaitable<cofferdam::process> start(cofferdam::command);
+  cofferdam::awaitable<void> close();
 #ifdef FIXED
-using environment = streaming;
-#else
-using environment = minimal::environment;
+  cofferdam::awaitable<void> write_file(std::string, cofferdam::bytes_view);
 #endif
+};
 
 struct recipe {
   cofferdam::awaitable<environment> open() const;

@@ -109,6 +109,23 @@ TEST(FileOperations, what_the_commands_complain_of_becomes_a_code) {
   EXPECT_EQ(list_error(failed("something else")), exec_errc::io_error);
 }
 
+TEST(FileOperations, names_of_files_do_not_decide_the_code) {
+  EXPECT_EQ(list_error(failed("mv: cannot overwrite non-directory 'No such file' with directory 'Permission denied'")),
+            exec_errc::not_a_directory);
+  EXPECT_EQ(list_error(failed("mv: cannot move 'it'\\''s No such file' to \"it's\": Directory not empty")),
+            exec_errc::not_empty);
+  EXPECT_EQ(list_error(failed("ls: cannot access 'a'$'\\n''Is a directory': Not a directory")),
+            exec_errc::not_a_directory);
+  EXPECT_EQ(list_error(failed("ls: cannot access '" + std::string(300, 'a') + "': No such file or directory")),
+            exec_errc::not_found);
+}
+
+TEST(FileOperations, a_missing_program_is_no_missing_file) {
+  const command_result failure =
+      command_result::refused(error_kind::execution_error, "Cannot run \"sh\": No such file or directory");
+  EXPECT_EQ(list_error(failure), exec_errc::io_error);
+}
+
 TEST(FileOperations, names_reach_the_commands_as_arguments_with_a_dot_and_slash) {
   std::vector<std::vector<std::string>> commands;
   run([&]() -> awaitable<void> {

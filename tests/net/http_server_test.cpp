@@ -572,26 +572,37 @@ TEST_F(HttpServer, only_hosts_and_origins_that_are_believed_are_served) {
 
 TEST_F(HttpServer, a_reply_is_shared_with_a_web_page_only_as_often_as_the_handler_says) {
   const site::handler each = [](http_call& call) -> awaitable<void> {
-    if (call.path() != "/private") call.share_with("http://localhost:5173");
+    if (call.path() != "/private") call.share_with(call.path() == "/nobody" ? "" : "http://localhost:5173");
     if (call.path() == "/broken") throw std::runtime_error("broken");
-    co_await call.reply(http_reply(200));
+    if (call.path() == "/bad") call.share_with("x\r\nSet-Cookie: a=b");
+    http_reply made(200);
+    if (call.path() == "/own") made.field("Access-Control-Allow-Origin", "*").field("Vary", "Accept-Encoding, origin");
+    co_await call.reply(std::move(made));
   };
   std::vector<std::string> replies;
   const work body = [&](http_server&) -> awaitable<void> {
     raw_client client = co_await raw_client::connect(site_.there());
-    for (const char* const path : {"/shared", "/private", "/broken"}) {
+    for (const char* const path : {"/shared", "/private", "/own", "/nobody", "/broken", "/bad"}) {
+      if (std::string_view(path) == "/bad") client = co_await raw_client::connect(site_.there());
       co_await client.say("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
       std::string head = co_await client.hear("\r\n\r\n");
       replies.push_back(std::move(head));
     }
   };
   with_handler(each, body);
-  ASSERT_EQ(replies.size(), 3U);
+  ASSERT_EQ(replies.size(), 6U);
   EXPECT_EQ(count(replies[0], "\r\nAccess-Control-Allow-Origin: http://localhost:5173\r\n"), 1U);
   EXPECT_EQ(count(replies[0], "\r\nVary: Origin\r\n"), 1U);
   EXPECT_EQ(count(replies[1], "Access-Control"), 0U);
-  EXPECT_EQ(count(replies[2], " 500 "), 1U);
+  EXPECT_EQ(count(replies[4], " 500 "), 1U);
+  EXPECT_EQ(count(replies[4], "\r\nAccess-Control-Allow-Origin: http://localhost:5173\r\n"), 1U);
+  EXPECT_EQ(count(replies[2], "\r\nAccess-Control-Allow-Origin: "), 1U);
   EXPECT_EQ(count(replies[2], "\r\nAccess-Control-Allow-Origin: http://localhost:5173\r\n"), 1U);
+  EXPECT_EQ(count(replies[2], "\r\nVary: "), 1U);
+  EXPECT_EQ(count(replies[3], "Access-Control"), 0U);
+  EXPECT_EQ(count(replies[3], "\r\nVary: Origin\r\n"), 1U);
+  EXPECT_EQ(count(replies[5], " 500 "), 1U);
+  EXPECT_EQ(count(replies[5], "Set-Cookie"), 0U);
 }
 
 TEST_F(HttpServer, stopping_ends_what_is_idle_and_waits_for_what_runs) {

@@ -233,7 +233,7 @@ TEST(McpClient, questions_of_the_server_are_answered_or_refused) {
 
 TEST(McpClient, a_late_call_is_cancelled_at_the_server) {
   mcp::client_options options;
-  options.timeout(100ms);
+  options.timeout(500ms);
   const auto body = [](mcp::client& client) -> awaitable<void> {
     const std::optional<error> late = co_await failure_of(client.call("never", object()));
     EXPECT_TRUE(late && late->code() == exec_errc::unavailable) << (late ? late->what() : "nothing was thrown");

@@ -332,7 +332,8 @@ class python {
     return python_provider<Provider>(std::move(provider), options.settings_);
   }
 
-  /// Stops the compilation, with an error message that names what the provider's environment lacks.
+  /// Stops the compilation, with an error message that names what the provider's environment lacks. Code that works
+  /// with and without a runner tests `streaming_environment<environment_of<Provider>>`.
   template <class Provider>
     requires(detail::opens_part_of_environment<Provider> &&
              !(code_exec_provider<Provider> && streaming_environment<environment_of<Provider>>))

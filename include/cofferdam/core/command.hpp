@@ -104,7 +104,7 @@ class command {
   command(Line&& line) : is_shell_(true), line_(std::string_view(std::forward<Line>(line))) {}
   command(std::nullptr_t) = delete;
   /// Deleted, so that a list of strings in braces does not compile as a shell line. Write `argv({"ls", "-l"})`.
-  command(std::initializer_list<std::string_view>) = delete;
+  command(std::initializer_list<std::string_view>) = delete;  // write argv({"ls", "-l"})
 
   /// Returns true if the command is a line for the shell, and false if it is a program and its arguments.
   bool is_shell() const noexcept { return is_shell_; }

@@ -364,7 +364,8 @@ Provider operator|(const Recipe&, const Provider& provider) {
 /// Stops the compilation, with an error message that explains why the recipe cannot wrap what the provider opens.
 template <detail::opens_closable Provider, std::derived_from<pipeable> Recipe>
   requires(!layer_for<Recipe, detail::opened_by<Provider>> && !opening_layer_for<Recipe, Provider> &&
-           !detail::is_combined<Recipe>)
+           !detail::is_combined<Recipe> &&
+           (code_exec_provider<Provider> || !detail::opens_part_of_environment<Provider>))
 Provider operator|(const Provider& provider, const Recipe&) {
   static_assert(!detail::opens_runner<Provider>,
                 "cofferdam: the left side is a code runner, but this layer wraps only environments. Write layers "

@@ -89,7 +89,8 @@ awaitable<command_result> stream_output(E& environment, command c, OnOutput&& on
   return detail::stream_to(environment, std::move(c), std::decay_t<OnOutput>(std::forward<OnOutput>(on_output)));
 }
 
-/// Stops the compilation, with an error message for an environment that cannot stream.
+/// Stops the compilation, with an error message for an environment that cannot stream. Code that works with and without
+/// streaming tests `streaming_environment<E>`.
 template <code_exec_environment E, class OnOutput>
   requires(!streaming_environment<E>)
 awaitable<command_result> stream_output(E&, command, OnOutput&&) {

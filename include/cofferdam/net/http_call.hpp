@@ -78,8 +78,10 @@ class http_call {
   const http_fields& trailers() const noexcept;
 
   /// Lets the web page of this origin read the reply to this request, also the server's own reply to an exception
-  /// (CORS). Call it before `reply` and `begin`.
-  /// \param origin  the value of the request's `Origin` field; the handler must trust this origin.
+  /// (CORS). Call it before `reply` and `begin`. In any case the reply gets `Vary: Origin`, for caches.
+  /// \param origin  the value of the request's `Origin` field; the handler must trust this origin. An empty text means
+  ///                that no page may read the reply.
+  /// \throws error{exec_errc::invalid_argument} if the text is not the value of a header field.
   void share_with(std::string_view origin);
 
   /// Sends a whole reply. Call this at most once for each request, and not after `begin`. The server adds `Date`, if it

@@ -97,8 +97,8 @@ class http_server_settings {
     return *this;
   }
   /// Sets the origins of web pages that may send requests. A request with another `Origin`, including `null`, gets
-  /// status 403. Default: the requested host and the allowed hosts, with any port. A request without an `Origin` field
-  /// is accepted, because it does not come from a web page.
+  /// status 403, unless `origin` has added it. Default: the requested host and the allowed hosts, with any port. A
+  /// request without an `Origin` field is accepted, because it does not come from a web page.
   /// \param origins  for example `https://app.example`, compared as a whole, without regard to case. An empty list
   ///                 allows no web page. A single `*` allows every web page in the world.
   http_server_settings& allowed_origins(std::vector<std::string> origins) {
@@ -106,12 +106,13 @@ class http_server_settings {
     return *this;
   }
   /// Adds an origin of web pages that may send requests, besides those of `allowed_origins`, and that may read the
-  /// replies (CORS).
-  /// \param page  as browsers send it, for example `https://app.example` or `http://localhost:5173`: without a path,
-  ///              and without the port if it is the usual one of the scheme.
-  /// \throws error{exec_errc::invalid_argument} for another text; also for `*`.
+  /// replies of `e2b_gateway::server` (CORS), except the refusals of requests that are too long or invalid (400, 414,
+  /// 417, 431). `mcp::server` has an option of its own, `server_options::origin`.
+  /// \param page  the origin, for example `https://app.example`, `http://localhost:5173` or `chrome-extension://abc`:
+  ///              without a path. The usual port of http and https is removed, because browsers do not send it.
+  /// \throws error{exec_errc::invalid_argument} for another text; also for `*` and `null`.
   http_server_settings& origin(std::string page) {
-    readers_.push_back(detail::require_origin("http_server_settings::origin", std::move(page)));
+    page_origins_.push_back(detail::require_origin("http_server_settings::origin", std::move(page)));
     return *this;
   }
   /// Sets the function that receives exceptions from request handlers. Default: none, and the exceptions are dropped.
@@ -133,7 +134,7 @@ class http_server_settings {
   const std::optional<std::vector<std::string>>& allowed_hosts() const noexcept { return hosts_; }
   const std::optional<std::vector<std::string>>& allowed_origins() const noexcept { return origins_; }
   /// Returns the origins that `origin` has added.
-  const std::vector<std::string>& origins() const noexcept { return readers_; }
+  const std::vector<std::string>& origins() const noexcept { return page_origins_; }
   const error_handler& on_error() const noexcept { return on_error_; }
 
  private:
@@ -157,7 +158,7 @@ class http_server_settings {
   std::chrono::milliseconds stop_timeout_{10'000};
   std::optional<std::vector<std::string>> hosts_;
   std::optional<std::vector<std::string>> origins_;
-  std::vector<std::string> readers_;
+  std::vector<std::string> page_origins_;
   error_handler on_error_;
 };
 

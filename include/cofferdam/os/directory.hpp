@@ -181,8 +181,9 @@ class directory {
 
   /// Renames `from` to `to`. An existing file at `to` is replaced. If `from` is a symbolic link, the link is renamed,
   /// not its target.
-  /// \throws error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::invalid_argument} if a
-  ///     directory would be moved into itself; and the errors of the class.
+  /// \throws error{exec_errc::not_empty} if `to` is a directory with entries; error{exec_errc::not_a_file} if a file
+  ///     would replace a directory; error{exec_errc::invalid_argument} if a directory would be moved into itself; and
+  ///     the errors of the class.
   void rename(std::string_view from, std::string_view to) const {
     const std::string clean_from = workspace_path(from);
     const std::string clean_to = workspace_path(to);

@@ -87,6 +87,7 @@ class fake_files {
   }
 
   /// Creates a directory and its missing parents. Does nothing if the directory exists.
+  /// \throws error{exec_errc::not_a_directory} if the path or a part of it is a file.
   void make_directory(std::string_view path) {
     const std::string name = workspace_path_or_root(path);
     if (name == "." || is_directory(name)) return;
@@ -113,19 +114,20 @@ class fake_files {
     const std::string old_name = workspace_path(from);
     const std::string new_name = workspace_path(to);
     const bool moves_directory = find("rename", old_name)->second.is_directory;
-    if (old_name == new_name) return;
-    if (new_name.starts_with(old_name + "/"))
-      throw failure(exec_errc::invalid_argument, "rename", old_name, "a directory cannot be moved into itself");
     if (const std::size_t slash = new_name.rfind('/'); slash != std::string::npos) {
       const std::string above = new_name.substr(0, slash);
       if (!find("rename to", above)->second.is_directory)
         throw failure(exec_errc::not_a_directory, "rename to", above, "is a file");
     }
-    if (is_directory(new_name) && !moves_directory)
-      throw failure(exec_errc::not_a_file, "rename to", new_name, "is a directory");
-    if (is_directory(new_name) && has_entries(new_name))
+    if (old_name == new_name) return;
+    if (moves_directory && new_name.starts_with(old_name + "/"))
+      throw failure(exec_errc::invalid_argument, "rename", old_name, "a directory cannot be moved into itself");
+    const bool onto_directory = is_directory(new_name);
+    if (old_name.starts_with(new_name + "/") || (onto_directory && moves_directory && has_entries(new_name)))
       throw failure(exec_errc::not_empty, "rename to", new_name, "is a directory with entries");
-    if (moves_directory && nodes_.contains(new_name) && !is_directory(new_name))
+    if (onto_directory && !moves_directory)
+      throw failure(exec_errc::not_a_file, "rename to", new_name, "is a directory");
+    if (!onto_directory && moves_directory && nodes_.contains(new_name))
       throw failure(exec_errc::not_a_directory, "rename to", new_name, "is a file");
     std::map<std::string, node> moved;
     std::erase_if(nodes_, [&](auto& each) {
@@ -163,8 +165,13 @@ class fake_files {
 
   node_map::const_iterator find(const std::string& doing, const std::string& name) const {
     const auto found = nodes_.find(name);
-    if (found == nodes_.end()) throw failure(exec_errc::not_found, doing, name, "no such file or directory");
-    return found;
+    if (found != nodes_.end()) return found;
+    for (std::size_t slash = name.rfind('/'); slash != std::string::npos; slash = name.rfind('/', slash - 1)) {
+      const auto above = nodes_.find(name.substr(0, slash));
+      if (above != nodes_.end() && !above->second.is_directory)
+        throw failure(exec_errc::not_a_directory, doing, above->first, "is a file");
+    }
+    throw failure(exec_errc::not_found, doing, name, "no such file or directory");
   }
 
   bool has_entries(const std::string& name) const {

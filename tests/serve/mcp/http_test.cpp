@@ -12,6 +12,7 @@
 
 #include "net/http_server_support.hpp"
 #include "serve/mcp/mcp_support.hpp"
+#include "support/error_of.hpp"
 
 #include <boost/system/error_code.hpp>
 
@@ -276,8 +277,21 @@ TEST(McpHttp, a_web_page_of_an_added_origin_may_ask_first_and_read_the_replies) 
       EXPECT_FALSE(reply.field("Access-Control-Allow-Origin").has_value()) << origin;
     }
   });
-  for (const char* const bad : {"app.example", "https://app.example/", "*", "null", ""})
-    EXPECT_THROW(mcp::server_options().origin(bad), error) << bad;
+  for (const char* const bad :
+       {"app.example", "https://app.example/", "*", "null", "", "https://", "https://:1", "http://[]",
+        "http://a:", "http://a:65536", "http://a%b", "http://user@a", "://a", "ht tp://a"}) {
+    const std::optional<error> why = cofferdam_test::error_of([&] { mcp::server_options().origin(bad); });
+    if (!why) continue;
+    EXPECT_EQ(why->code(), exec_errc::invalid_argument) << bad;
+    EXPECT_TRUE(std::string_view(why->what()).starts_with("mcp::server_options::origin: \"")) << why->what();
+  }
+  const mcp::server_options good = mcp::server_options()
+                                       .origin("https://app.example:443")
+                                       .origin("HTTP://localhost:80")
+                                       .origin("http://[::1]:443")
+                                       .origin("chrome-extension://abcdef");
+  EXPECT_EQ(good.origins(), (std::vector<std::string>{"https://app.example", "HTTP://localhost", "http://[::1]:443",
+                                                      "chrome-extension://abcdef"}));
 }
 
 TEST(McpHttp, a_token_is_demanded_where_there_is_one_and_each_has_sessions_of_its_own) {

@@ -22,6 +22,7 @@
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/process_table.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/detail/os/shown_file.hpp>
@@ -223,7 +224,11 @@ class basic_jail_place {
     return c.working_directory() == ".";
   }
   static awaitable<void> resolve(std::shared_ptr<state> self, const command& c, spawn_request& request) {
-    request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
+    try {
+      request.directory_path = co_await self->commands().files()->directory_path(c.working_directory());
+    } catch (const error& failure) {
+      throw_working_directory_error(failure, c.working_directory());
+    }
   }
 
   /// A program that the jail does not show is refused with the line that would show it. A model reads this text, so it

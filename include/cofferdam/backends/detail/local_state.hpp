@@ -17,6 +17,7 @@
 #include <cofferdam/detail/core/path_advice.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/os/spawn.hpp>
 #include <cofferdam/os/unique_fd.hpp>
@@ -142,7 +143,11 @@ class basic_local_place {
     request.directory = folders.workspace_fd();
     if (c.working_directory() == ".") return true;
     workspace_files& files = folders.files();
-    opened = files.root().open_directory_fd(files.beneath(c.working_directory()));
+    try {
+      opened = files.root().open_directory_fd(files.beneath(c.working_directory()));
+    } catch (const error& failure) {
+      throw_working_directory_error(failure, c.working_directory());
+    }
     request.directory = opened.get();
     return true;
   }

@@ -9,6 +9,7 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/guest_network.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/session_files.hpp>
@@ -76,7 +77,11 @@ class warden_place : public environment_state<Place>, public std::enable_shared_
     ready.refusal = refuse_invalid(c);
     if (ready.refusal) co_return ready;
     ready.request = self->request_of(c);
-    ready.request.directory_path = co_await self->files_->directory_path(c.working_directory());
+    try {
+      ready.request.directory_path = co_await self->files_->directory_path(c.working_directory());
+    } catch (const error& failure) {
+      throw_working_directory_error(failure, c.working_directory());
+    }
     ready.session = &self->session();
     co_return ready;
   }

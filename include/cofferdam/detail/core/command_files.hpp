@@ -75,11 +75,26 @@ inline constexpr std::pair<std::string_view, exec_errc> file_failures[] = {
     {": Invalid argument", exec_errc::invalid_argument},
 };
 
-/// Returns what a failed command has written to standard error, in one line; if that is nothing, how it has ended.
+/// Returns what a failed command has written to standard error, without line breaks at the end; if that is nothing, how
+/// it has ended.
 inline std::string complaint_of(const command_result& result) {
   std::string text = result.err().text();
   while (text.ends_with('\n')) text.pop_back();
-  return text.empty() ? result.reason() : one_line(text);
+  return text.empty() ? result.summary() : text;
+}
+
+/// Removes everything in quotes from a message: the names of files, which could contain any words.
+inline std::string without_names(std::string_view message) {
+  std::string rest;
+  while (!message.empty()) {
+    const std::size_t quote = std::min(message.find_first_of("'\"\\"), message.size());
+    rest += message.substr(0, quote);
+    message.remove_prefix(quote);
+    if (message.empty()) break;
+    const std::size_t end = message.front() == '\\' ? 1 : message.find(message.front(), 1);
+    message.remove_prefix(std::min(end == std::string_view::npos ? 1 : end + 1, message.size()));
+  }
+  return rest;
 }
 
 /// Throws the error that corresponds to the failure of a file command.
@@ -87,24 +102,28 @@ inline std::string complaint_of(const command_result& result) {
 /// \param taken  the code for an entry that exists at the path.
 [[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing, std::string_view path,
                                             exec_errc taken = exec_errc::already_exists) {
-  const std::string complaint = complaint_of(result);
-  const std::string sentence = std::string(doing) + " '" + one_line(path) + "': " + complaint;
+  const std::string sentence = std::string(doing) + " '" + one_line(path) + "': " + one_line(complaint_of(result));
+  // Only standard error is searched. A reason of the library such as "no such file" is about the program.
+  const std::string words_of_command = without_names(result.err().text());
   for (const auto& [words, code] : file_failures)
-    if (complaint.find(words) != std::string::npos)
+    if (words_of_command.find(words) != std::string::npos)
       throw error(code == exec_errc::already_exists ? taken : code, sentence);
   throw error(exec_errc::io_error, sentence, result.cause());
 }
+
+// The message of `ls` has the reason why an entry does not exist: it is missing, or a file is in the place of a
+// directory above it.
 
 // Prints a record of two texts for each file: the facts with the path, and the target of a symbolic link. An "x" after
 // the target protects line breaks at its end, which the shell would remove. `stat` prints UNKNOWN for an id that has no
 // name.
 inline constexpr std::string_view describe_script =
     "for f do l=; if [ -L \"$f\" ]; then t=l; l=$(readlink -n \"$f\" && echo x); l=${l%x}; elif [ -d \"$f\" ]; then "
-    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else echo 'No such file' >&2; exit 1; fi; "
+    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else ls -d \"$f\" >/dev/null; exit 1; fi; "
     "printf '%s %s %s\\0%s\\0' \"$t\" \"$(stat -c '%s %a %Y %u %g %U %G' \"$f\")\" \"$f\" \"$l\"; done";
 
 inline constexpr std::string_view list_script =
-    "if [ ! -e \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+    "if [ ! -e \"$1\" ]; then ls -d \"$1\" >/dev/null && echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
 
@@ -249,7 +268,7 @@ template <class E>
 awaitable<void> remove_place(E& environment, std::string place) {
   std::string path = place.substr(prefix_of(place));
   std::vector<std::string> words{"sh", "-c",
-                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then echo 'No such file' >&2; exit 1; fi; "
+                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then ls -d \"$1\" >/dev/null; exit 1; fi; "
                                  "exec rm -rf \"$1\"",
                                  "sh", std::move(place)};
   return change_by_command(environment, std::move(words), "remove", std::move(path));
@@ -281,7 +300,7 @@ awaitable<void> rename_place(E& environment, std::string from, std::string to) {
   // mv fails if both paths are the same; rename(2) does nothing then.
   std::vector<std::string> words{"mv", "-f", "-T", from, to};
   if (from == to)
-    words = {"sh", "-c", "[ -e \"$1\" ] || [ -L \"$1\" ] || { echo 'No such file' >&2; exit 1; }", "sh", std::move(to)};
+    words = {"sh", "-c", "[ -e \"$1\" ] || [ -L \"$1\" ] || { ls -d \"$1\" >/dev/null; exit 1; }", "sh", std::move(to)};
   return change_by_command(environment, std::move(words), std::move(doing), std::move(path));
 }
 
@@ -318,9 +337,9 @@ awaitable<void> make_executable(E& environment, std::string path, unsigned mode)
   command change = argv("chmod", digits, "./" + path);
   command_result result = co_await environment.run_command(std::move(change));
   if (result.ok()) co_return;
-  throw error(
-      exec_errc::permission_denied,
-      "put " + shown_path(path) + ": the file was written, but could not be made executable: " + complaint_of(result));
+  throw error(exec_errc::permission_denied,
+              "put " + shown_path(path) +
+                  ": the file was written, but could not be made executable: " + one_line(complaint_of(result)));
 }
 
 template <class E>

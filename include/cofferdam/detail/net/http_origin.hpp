@@ -63,14 +63,32 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
   return std::nullopt;
 }
 
-/// Checks the text of an option that names an origin, and returns it.
+/// Checks the text of an option that names an origin of web pages, and returns it as browsers send it.
+///
+/// The scheme is `http`, `https`, or that of other pages, such as `chrome-extension`. The usual port of the scheme is
+/// removed.
 /// \param option  the name of the option, for the message.
 /// \throws error{exec_errc::invalid_argument} for a text that is not an origin.
 inline std::string require_origin(std::string_view option, std::string text) {
-  if (parse_origin(text)) return text;
-  throw error(exec_errc::invalid_argument, std::string(option) + ": \"" + one_line(text) +
-                                               "\" is not an origin such as https://app.example or "
-                                               "http://localhost:5173: a scheme, a host and perhaps a port, no path");
+  const std::size_t colon = text.find("://");
+  const std::string scheme = text.substr(0, colon);
+  const bool is_scheme = !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), [](char c) {
+    const char low = lowered(c);
+    return (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || c == '+' || c == '-' || c == '.';
+  });
+  std::optional<http_authority> named;
+  if (colon != std::string::npos && is_scheme) named = parse_authority(std::string_view(text).substr(colon + 3));
+  const bool has_host =
+      named && !named->host.empty() && named->host != "[]" && named->host.find_first_of("%~") == std::string::npos;
+  if (!has_host || text.ends_with(':') || named->port.starts_with('0') ||
+      (!named->port.empty() && std::stoul(named->port) > 65535))
+    throw error(exec_errc::invalid_argument, std::string(option) + ": \"" + one_line(text) +
+                                                 "\" is not an origin such as https://app.example or "
+                                                 "http://localhost:5173: a scheme, a host and perhaps a port, no path");
+  const bool is_usual = (named->port == "443" && same_ignoring_case(scheme, "https")) ||
+                        (named->port == "80" && same_ignoring_case(scheme, "http"));
+  if (is_usual) text.resize(text.size() - named->port.size() - 1);
+  return text;
 }
 
 /// Returns true if `origins` contains this origin. Ignores the case of letters.

@@ -88,7 +88,7 @@ bool parses_wholly(boost::json::basic_parser<Handler>& parser, std::string_view 
 }
 
 /// Returns a flag for each object of a JSON text, in the order in which the objects begin. A flag is true if its object
-/// has more than `max_members` members. The result is empty if no flag is true. Returns no value if the text is not
+/// has more than `max_members` members. The result is empty if no flag is true. Returns no value if a long text is not
 /// JSON or is nested too deeply.
 inline std::optional<std::vector<bool>> large_objects(std::string_view text,
                                                       const boost::json::parse_options& options) {

@@ -47,6 +47,23 @@ inline error name_error(int code, std::string_view doing, std::string_view path)
   return path_error(code, doing, path);
 }
 
+// Throws the error for a command whose working directory cannot be entered. Call it in a catch block only. An error
+// that is not about the path is thrown unchanged.
+// \param failure  the error of the step that failed, such as "stat 'x': no such file or directory".
+[[noreturn]] inline void throw_working_directory_error(const error& failure, std::string_view path) {
+  for (const exec_errc code : {exec_errc::not_found, exec_errc::not_a_directory, exec_errc::not_a_file,
+                               exec_errc::outside_workspace, exec_errc::permission_denied}) {
+    if (failure.code() != code) continue;
+    const std::string_view what = failure.what();
+    const std::size_t reason = what.rfind("': ");
+    throw error(code,
+                "the working directory " + shown_path(path) + " of the command cannot be entered: " +
+                    std::string(reason == std::string_view::npos ? what : what.substr(reason + 3)),
+                failure.cause());
+  }
+  throw;
+}
+
 // Converts `errno` to an error of the library, for the rename of one path beneath a directory to another. Its message
 // names both paths, because the kernel does not tell which of them is the reason. EOPNOTSUPP means that they are on
 // different file systems.

@@ -98,7 +98,7 @@ class command_pattern {
     try {
       expression_.assign(source_, boost::regex_constants::perl);
     } catch (const std::exception& failure) {
-      std::string why(reason_of(failure.what()));
+      std::string why = reason_of(failure.what());
       if (source_.find("(?P<") != std::string::npos)
         why += ". Write a named group as (?<name>...), not as (?P<name>...) as in Python";
       throw error(exec_errc::invalid_argument, std::string(layer) + ": the pattern \"" + one_line(source_) +
@@ -124,11 +124,17 @@ class command_pattern {
   }
 
  private:
-  // Returns the first sentence of Boost.Regex's message. The rest repeats a part of the pattern.
-  static std::string_view reason_of(std::string_view message) {
-    message = message.substr(0, message.find("  The error occurred"));
-    if (message.ends_with('.')) message.remove_suffix(1);
-    return message;
+  // Returns the reason of a failed compilation in one line, from the message of Boost.Regex. The message repeats a part
+  // of the pattern, and marks the place of the error in it; only the text before this place is kept.
+  static std::string reason_of(std::string_view message) {
+    constexpr std::string_view mark = ">>>HERE>>>";
+    const std::string_view reason = message.substr(0, message.find("  The error occurred"));
+    std::string line(reason.substr(0, reason.size() - (reason.ends_with('.') ? 1 : 0)));
+    const std::size_t place = message.find(mark);
+    const std::size_t quote = message.rfind('\'', place);
+    if (place != std::string_view::npos && quote != std::string_view::npos)
+      line += ", after \"" + one_line(message.substr(quote + 1, place - quote - 1)) + '"';
+    return line;
   }
 
   match_state match_with(std::string_view text, bool as_prefix, std::size_t& steps,

@@ -36,10 +36,9 @@ inline void check_lists(const http_server_settings& settings) {
   }
   if (const auto& origins = settings.allowed_origins(); origins && !is_everything(*origins)) {
     for (const std::string& origin : *origins)
-      if (!parse_origin(origin))
-        throw error(exec_errc::invalid_argument,
-                    "allowed_origins: \"" + one_line(origin) +
-                        "\" is not an origin such as https://app.example; write * only as the single entry");
+      if (require_origin("allowed_origins", origin) != origin)
+        throw error(exec_errc::invalid_argument, "allowed_origins: leave out the usual port of the scheme in \"" +
+                                                     one_line(origin) + "\": browsers do not send it");
   }
 }
 

@@ -54,8 +54,10 @@ class http_conversation {
   /// Returns the status code that describes the error in the request's body; 0 if there was no error.
   int verdict() const noexcept { return verdict_; }
   void body_limit(std::uint64_t max_bytes) noexcept { body_limit_ = max_bytes; }
-  /// Lets the web page of this origin read the reply to the current request.
-  void share_with(std::string_view origin) { reader_ = origin; }
+  /// Lets the web page of this origin read the reply to the current request; no page if the text is empty.
+  void share_with(std::string_view origin) {
+    shared_with_ = http_field("Access-Control-Allow-Origin", std::string(origin));
+  }
   /// Makes the next reply the last one of this connection.
   void last() noexcept { last_ = true; }
 
@@ -220,7 +222,7 @@ class http_conversation {
     verdict_ = 0;
     drain_due_.reset();
     left_.reset();
-    reader_.clear();
+    shared_with_.reset();
     body_ended_ = chunked_ = bodiless_ = invited_ = false;
   }
 
@@ -296,7 +298,7 @@ class http_conversation {
     head.fields = what.fields();
     head.fields.erase("Connection");
     if (head.fields.count("Date") == 0) head.fields.append("Date", http_date_now());
-    if (!reader_.empty()) add_reader(head.fields);
+    if (shared_with_) add_sharing_fields(head.fields);
     if (has_length) head.fields.append("Content-Length", std::to_string(*size));
     if (chunked_) head.fields.append("Transfer-Encoding", "chunked");
     if (last_) {
@@ -309,12 +311,14 @@ class http_conversation {
     return text;
   }
 
-  /// Adds the fields with which a browser lets the page of `reader_` read the reply. Fetch standard, "HTTP responses".
-  void add_reader(http_fields& fields) const {
-    fields.append("Access-Control-Allow-Origin", reader_);
-    fields.append("Access-Control-Expose-Headers", "*");
+  /// Adds the fields with which a browser lets a page read the reply. Fetch standard, "HTTP responses".
+  void add_sharing_fields(http_fields& fields) const {
+    if (!shared_with_->value().empty()) {
+      fields.set(shared_with_->name(), shared_with_->value());
+      fields.set("Access-Control-Expose-Headers", "*");
+    }
     // The reply depends on the origin, so a cache must not use it for other origins.
-    if (fields.find("Vary").value_or("") != "Origin") fields.append("Vary", "Origin");
+    if (!fields.lists("Vary", "Origin")) fields.append("Vary", "Origin");
   }
 
   /// Returns the number of body bytes that the Content-Length announces and that were not read; 0 without a
@@ -351,7 +355,7 @@ class http_conversation {
   deadline_timer write_limit_;
   http_request_parser parser_;
   std::string frame_;
-  std::string reader_;
+  std::optional<http_field> shared_with_;
   std::optional<std::uint64_t> left_;
   std::optional<clock::time_point> drain_due_;
   std::uint64_t body_limit_ = 0;

@@ -253,11 +253,11 @@ class options {
   }
 
   /// Sets the limits of the HTTP server. `allowed_hosts` in it are further host names of the gateway, which checks them
-  /// itself. Web pages of an `origin` in them may use the API, the files and commands of sandboxes, and the services of
-  /// `port`; the servers of the guest decide about web pages themselves. `on_error` gets the reasons for which
-  /// sandboxes could not be opened; clients get only a class of reasons.
-  /// Default: 1024 connections, 10 minutes for a client that does not read, and 640 s between two requests.
-  /// E2B's clients keep an unused connection for a shorter time than that.
+  /// itself. Web pages of an `origin` in it may use the API, the files and commands of sandboxes, and the services of
+  /// `port`. They may also send requests to the servers of the guest, which must let them read the replies themselves
+  /// (CORS). Pages of other origins may send nothing. `on_error` gets the reasons for which sandboxes could not be
+  /// opened; clients get only a class of reasons. Default: 1024 connections, 10 minutes for a client that does not
+  /// read, and 640 s between two requests. E2B's clients keep an unused connection for a shorter time than that.
   options& server(http_server_settings settings) {
     server_ = std::move(settings);
     return *this;

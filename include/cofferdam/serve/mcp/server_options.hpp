@@ -184,9 +184,9 @@ class server_options {
   /// For HTTP: adds an origin of web pages that may send requests and read the replies (CORS). Pages of this machine
   /// and of the hosts of `host` may always send requests, but a browser lets them read the replies only if their origin
   /// is the server's own, or was added here.
-  /// \param page  as browsers send it, for example `https://app.example` or `http://localhost:5173`: without a path,
-  ///              and without the port if it is the usual one of the scheme.
-  /// \throws error{exec_errc::invalid_argument} for another text; also for `*`.
+  /// \param page  the origin, for example `https://app.example`, `http://localhost:5173` or `chrome-extension://abc`:
+  ///              without a path. The usual port of http and https is removed, because browsers do not send it.
+  /// \throws error{exec_errc::invalid_argument} for another text; also for `*` and `null`.
   server_options& origin(std::string page) {
     origins_.push_back(cofferdam::detail::require_origin("mcp::server_options::origin", std::move(page)));
     return *this;

@@ -434,12 +434,21 @@ TYPED_TEST_P(file_conformance, renaming_says_why_it_cannot_be_done) {
       const char* to;
       exec_errc code;
     };
-    constexpr row rows[] = {
-        {"empty", "file", exec_errc::not_a_directory},  {"file", "empty", exec_errc::not_a_file},
-        {"empty", "full", exec_errc::not_empty},        {"full", "full/inside", exec_errc::invalid_argument},
-        {"file", "missing/file", exec_errc::not_found}, {"full", "file/inside", exec_errc::not_a_directory}};
+    constexpr row rows[] = {{"empty", "file", exec_errc::not_a_directory},
+                            {"file", "empty", exec_errc::not_a_file},
+                            {"empty", "full", exec_errc::not_empty},
+                            {"full", "full/inside", exec_errc::invalid_argument},
+                            {"file", "missing/file", exec_errc::not_found},
+                            {"full", "file/inside", exec_errc::not_a_directory},
+                            {"file", "file/inside", exec_errc::not_a_directory},
+                            {"file/inside", "x", exec_errc::not_a_directory}};
     for (const row& each : rows)
       co_await detail::expect_error([&] { return rename(env, each.from, each.to); }, each.code, each.to);
+    for (const char* const path : {"file/inside", "file/inside/more"}) {
+      co_await detail::expect_error([&] { return stat(env, path); }, exec_errc::not_a_directory, "file");
+      co_await detail::expect_error([&] { return remove(env, path); }, exec_errc::not_a_directory, "file");
+      co_await detail::expect_error([&] { return list_directory(env, path); }, exec_errc::not_a_directory, "file");
+    }
     std::vector<directory_entry> left = co_await list_directory(env, ".");
     EXPECT_EQ(detail::paths_of(left), "empty/ file full/ full/entry ");
     co_await rename(env, "full", "empty");

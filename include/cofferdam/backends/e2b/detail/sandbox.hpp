@@ -29,6 +29,7 @@
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/command_launcher.hpp>
+#include <cofferdam/detail/os/path_error.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/os/command_request.hpp>
 #include <cofferdam/os/command_session.hpp>
@@ -432,7 +433,11 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
   awaitable<spawn_request> request_of(const command& c, bool by_warden) {
     spawn_request request = request_for(c, shell_, by_warden ? own_variables_ : variables_, proxy_port_);
     routed_files workspace = files(by_warden);
-    request.directory_path = co_await workspace.directory_path(c.working_directory());
+    try {
+      request.directory_path = co_await workspace.directory_path(c.working_directory());
+    } catch (const error& failure) {
+      cofferdam::detail::throw_working_directory_error(failure, c.working_directory());
+    }
     co_return request;
   }
 

@@ -98,34 +98,32 @@ async function work(about) {
     await py.loadPackage(about.packages, {messageCallback: () => {}, errorCallback: (what) => problems.push(what)});
     if (problems.length) throw new Error(problems.join("; "));
   }
-  // Checks the size of a message's body, waits until the main thread has received enough of the earlier messages, and
-  // returns a copy of the body. The copy is needed because postMessage copies the whole buffer that contains the body.
-  // Code can reach `host` through Python's garbage collector and pass any object, so this calls no methods of the
+  // Sends a message of a run, after the main thread has received enough of the earlier ones. Returns the size of the body.
+  // The message gets a copy of the body and gives the copy's memory away; the body can be a view of the interpreter's
+  // memory. Code can reach `host` through Python's garbage collector and pass any object, so this calls no methods of the
   // object.
-  const post = (letter, body, most) => {
-    if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
+  const post = (message, body, most) => {
     const size = apply(lengthOf, body, []);
     if (size > most) throw new RangeError("a run cannot send more than " + most + " bytes at once");
     while (load(ctl, CTL.onTheWay) > MOST_ON_THE_WAY) wait(ctl, CTL.onTheWay, load(ctl, CTL.onTheWay), 1000);
     const copy = new Bytes(size);
     apply(set, copy, [body]);
     add(ctl, CTL.onTheWay, MESSAGE + size);
-    return copy;
+    message.body = copy;
+    say(message, [apply(bufferOf, copy, [])]);
+    return size;
   };
   const stream = (index) => ({write: (piece) => {
     const part = piece.length > MOST_WRITTEN ? piece.subarray(0, MOST_WRITTEN) : piece;
-    const body = post("o", part, MOST_WRITTEN);
-    const size = body.length;
-    say({k: "o", stream: index, body}, [apply(bufferOf, body, [])]);  // without another copy; empties `body`
-    return size;
+    return post({k: "o", stream: index}, part, MOST_WRITTEN);
   }, isatty: false});
   py.setStdin({stdin: () => null, isatty: false});
   py.setStdout(stream(0));
   py.setStderr(stream(1));
   const host = {
     send: (letter, body) => {
-      const copy = post(letter, body, MOST_REPORT);
-      say({k: letter, body: copy}, [apply(bufferOf, copy, [])]);
+      if (typeof letter !== "string" || letter.length !== 1) throw new TypeError("no message of a run");
+      post({k: letter}, body, MOST_REPORT);
     },
     // Returns the next message, or undefined if the run is to be interrupted.
     receive: () => {
@@ -154,8 +152,8 @@ async function work(about) {
       wait(ctl, CTL.pause, 0, seconds * 1000);
     },
     idle: (problem, worn) => {
-      post("i", new Bytes(0), 0);
-      say({k: "i", problem: typeof problem === "string" ? problem.slice(0, 2000) : null, worn: worn === true});
+      const told = typeof problem === "string" ? problem.slice(0, 2000) : null;
+      post({k: "i", problem: told, worn: worn === true}, new Bytes(0), 0);
     },
     memory: () => py._module.HEAPU8.length,
   };

@@ -7,8 +7,8 @@
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/detail/preflight.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
-#include <cofferdam/serve/detail/web_page.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/answers.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/control_plane.hpp>
 #include <cofferdam/serve/e2b_gateway/detail/core.hpp>
@@ -40,10 +40,11 @@ class dispatcher {
   static awaitable<void> handle(std::shared_ptr<sandbox_registry> core, http_call& call) {
     const request_route route = core->router().find(call.head());
     using target = request_route::target;
-    // The servers of the guest decide about web pages themselves.
-    if (route.where() != target::sandbox || !is_of_guest(*core, route.port())) {
+    // The servers of the guest share their replies themselves. A preflight has no fields that name a sandbox, so behind
+    // a URL without its name the gateway replies to it.
+    if (route.where() != target::sandbox || !belongs_to_guest(*core, route.port())) {
       if (std::optional<http_reply> allowed =
-              cofferdam::detail::serve_web_page(call, core->options().server().origins())) {
+              cofferdam::detail::preflight_reply(call, core->options().server().origins())) {
         co_await call.reply(std::move(*allowed));
         co_return;
       }
@@ -64,7 +65,7 @@ class dispatcher {
 
  private:
   /// Returns true if a port of a sandbox belongs to the servers of the guest, and not to the gateway.
-  static bool is_of_guest(const sandbox_registry& core, std::uint16_t port) {
+  static bool belongs_to_guest(const sandbox_registry& core, std::uint16_t port) {
     return port != envd_port && !core.options().ports().contains(port);
   }
 
@@ -153,8 +154,8 @@ class dispatcher {
       co_return;
     }
     const bool is_service = core->options().ports().contains(port);
-    const bool is_guest = is_of_guest(*core, port);
-    if (is_guest && !sandbox->can_tunnel()) {
+    const bool is_of_guest = belongs_to_guest(*core, port);
+    if (is_of_guest && !sandbox->can_tunnel()) {
       co_await call.reply(no_port_reply(id, port));
       co_return;
     }
@@ -184,7 +185,7 @@ class dispatcher {
       }
       bool is_served = false;
       try {
-        if (is_guest)
+        if (is_of_guest)
           is_served = co_await served_sandbox::pass_on(sandbox, port, call);
         else
           is_served = co_await served_sandbox::serve(sandbox, port, call);

@@ -5,6 +5,7 @@
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/base64.hpp>
+#include <cofferdam/detail/net/http_origin.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
 #include <cofferdam/net/http_message.hpp>
 #include <cofferdam/serve/detail/secrets.hpp>
@@ -78,9 +79,8 @@ inline bool is_own_host(std::string_view host, const std::vector<std::string>& o
 /// Returns true if web pages of this origin may send requests: pages of this machine, of `hosts` and of `origins`.
 inline bool is_own_origin(std::string_view origin, const std::vector<std::string>& hosts,
                           const std::vector<std::string>& origins) {
+  if (cofferdam::detail::is_listed_origin(origin, origins)) return true;
   const std::string whole = lowered(origin);
-  for (const std::string& allowed : origins)
-    if (lowered(allowed) == whole) return true;
   for (const std::string_view scheme : {"http://", "https://"})
     if (whole.starts_with(scheme)) return is_own_host(std::string_view(whole).substr(scheme.size()), hosts);
   return false;

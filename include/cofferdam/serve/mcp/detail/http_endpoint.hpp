@@ -9,8 +9,8 @@
 #include <cofferdam/detail/core/in_time.hpp>
 #include <cofferdam/net/http_call.hpp>
 #include <cofferdam/net/http_reply.hpp>
+#include <cofferdam/serve/detail/preflight.hpp>
 #include <cofferdam/serve/detail/request_body.hpp>
-#include <cofferdam/serve/detail/web_page.hpp>
 #include <cofferdam/serve/mcp/detail/event_stream.hpp>
 #include <cofferdam/serve/mcp/detail/http_checks.hpp>
 #include <cofferdam/serve/mcp/detail/http_replies.hpp>
@@ -55,7 +55,7 @@ class http_endpoint {
       co_await call.reply(refusal(403, refused_by_transport, "Invalid Origin header"));
       co_return;
     }
-    if (std::optional<http_reply> allowed = cofferdam::detail::serve_web_page(call, options.origins())) {
+    if (std::optional<http_reply> allowed = cofferdam::detail::preflight_reply(call, options.origins())) {
       co_await call.reply(std::move(*allowed));
       co_return;
     }
