@@ -63,6 +63,29 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
   return std::nullopt;
 }
 
+/// Returns true if `origins` contains this origin. Ignores the case of letters.
+inline bool is_listed_origin(std::string_view origin, const std::vector<std::string>& origins) {
+  return std::any_of(origins.begin(), origins.end(),
+                     [origin](const std::string& each) { return same_ignoring_case(each, origin); });
+}
+
+/// Returns true for the scheme of an origin that pages can have: any valid scheme except those of other transfers.
+inline bool is_page_scheme(std::string_view scheme) {
+  for (const std::string_view other : {"ftp", "ws", "wss"})
+    if (same_ignoring_case(scheme, other)) return false;
+  return !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), [](char c) {
+    const char low = lowered(c);
+    return (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || c == '+' || c == '-' || c == '.';
+  });
+}
+
+/// Returns true if an origin can have this host and port.
+inline bool is_page_authority(const http_authority& named) {
+  const bool is_host = !named.host.empty() && named.host != "[]" && named.host.find_first_of("%~") == std::string::npos;
+  const bool is_port = named.port.empty() || (named.port.front() != '0' && std::stoul(named.port) <= 65535);
+  return is_host && is_port;
+}
+
 /// Checks the text of an option that names an origin of web pages, and returns it as browsers send it.
 ///
 /// The scheme is `http`, `https`, or that of other pages, such as `chrome-extension`. The usual port of the scheme is
@@ -72,16 +95,10 @@ inline std::optional<http_authority> parse_origin(std::string_view text) {
 inline std::string require_origin(std::string_view option, std::string text) {
   const std::size_t colon = text.find("://");
   const std::string scheme = text.substr(0, colon);
-  const bool is_scheme = !scheme.empty() && std::all_of(scheme.begin(), scheme.end(), [](char c) {
-    const char low = lowered(c);
-    return (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || c == '+' || c == '-' || c == '.';
-  });
   std::optional<http_authority> named;
-  if (colon != std::string::npos && is_scheme) named = parse_authority(std::string_view(text).substr(colon + 3));
-  const bool has_host =
-      named && !named->host.empty() && named->host != "[]" && named->host.find_first_of("%~") == std::string::npos;
-  if (!has_host || text.ends_with(':') || named->port.starts_with('0') ||
-      (!named->port.empty() && std::stoul(named->port) > 65535))
+  if (colon != std::string::npos && is_page_scheme(scheme) && !text.ends_with(':'))
+    named = parse_authority(std::string_view(text).substr(colon + 3));
+  if (!named || !is_page_authority(*named))
     throw error(exec_errc::invalid_argument, std::string(option) + ": \"" + one_line(text) +
                                                  "\" is not an origin such as https://app.example or "
                                                  "http://localhost:5173: a scheme, a host and perhaps a port, no path");
@@ -89,12 +106,6 @@ inline std::string require_origin(std::string_view option, std::string text) {
                         (named->port == "80" && same_ignoring_case(scheme, "http"));
   if (is_usual) text.resize(text.size() - named->port.size() - 1);
   return text;
-}
-
-/// Returns true if `origins` contains this origin. Ignores the case of letters.
-inline bool is_listed_origin(std::string_view origin, const std::vector<std::string>& origins) {
-  return std::any_of(origins.begin(), origins.end(),
-                     [origin](const std::string& each) { return same_ignoring_case(each, origin); });
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
