@@ -97,7 +97,7 @@ std::size_t parse_count(const std::string& text, const char* name, std::size_t l
   return number;
 }
 
-void check_origins(const std::vector<std::string>& origins) {
+const std::vector<std::string>& origins_of(const std::vector<std::string>& origins) {
   for (const std::string& origin : origins) {
     try {
       cofferdam::http_server_settings().origin(origin);
@@ -106,6 +106,7 @@ void check_origins(const std::vector<std::string>& origins) {
              one_line(origin, 60) + "\"");
     }
   }
+  return origins;
 }
 
 double parse_cpus(const std::string& text) {
@@ -815,8 +816,7 @@ mcp_options mcp_of(const raw_mcp& raw) {
   options.token_file = raw.token_file;
   options.no_token = raw.no_token;
   options.hosts = raw.hosts;
-  check_origins(raw.origins);
-  options.origins = raw.origins;
+  options.origins = origins_of(raw.origins);
   if (!raw.action.empty() && raw.action != "doctor") refuse("\"" + one_line(raw.action) + "\" is not an option");
   options.doctor = raw.action == "doctor";
   return options;
@@ -1055,8 +1055,7 @@ std::optional<serve_options> parse_serve(std::vector<std::string> words) {
   if (!raw.home.empty()) options.home = raw.home;
   if (!raw.address.empty()) options.address = raw.address;
   options.key_file = raw.key_file;
-  check_origins(raw.origins);
-  options.origins = raw.origins;
+  options.origins = origins_of(raw.origins);
   if (!raw.limit.empty()) options.limit = parse_count(raw.limit, "--limit", 1, 10'000);
   const char* const variable = std::getenv("PORT");
   const char* source = "--port";

@@ -11,12 +11,8 @@
 
 #include <utility>
 
-struct streaming : minimal::environment {
-  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
-};
-
-struct counting : cofferdam::layer<counting, streaming> {
-  using cofferdam::layer<counting, streaming>::layer;
+struct counting : cofferdam::layer<counting, minimal::streaming> {
+  using cofferdam::layer<counting, minimal::streaming>::layer;
 #ifndef FIXED
   cofferdam::awaitable<cofferdam::command_result> run_command(cofferdam::command c) {
     return inner().run_command(std::move(c));

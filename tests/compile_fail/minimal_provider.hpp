@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cofferdam/core/code_exec_provider.hpp>
+#include <cofferdam/core/process.hpp>
 
 #include <cstddef>
 #include <string>
@@ -17,6 +18,10 @@ struct environment {
   cofferdam::awaitable<cofferdam::bytes> read_file(std::string, std::size_t) { co_return cofferdam::bytes(); }
   cofferdam::awaitable<void> write_file(std::string, cofferdam::bytes_view) { co_return; }
   cofferdam::awaitable<void> close() { co_return; }
+};
+
+struct streaming : environment {
+  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
 };
 
 struct provider {

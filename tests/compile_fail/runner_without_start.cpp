@@ -9,12 +9,8 @@
 
 #include "minimal_provider.hpp"
 
-struct streaming : minimal::environment {
-  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
-};
-
 #ifdef FIXED
-using environment = streaming;
+using environment = minimal::streaming;
 #else
 using environment = minimal::environment;
 #endif

@@ -8,12 +8,8 @@
 
 #include "minimal_provider.hpp"
 
-struct streaming : minimal::environment {
-  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
-};
-
 #ifdef FIXED
-using inner = streaming;
+using inner = minimal::streaming;
 #else
 using inner = minimal::environment;
 #endif

@@ -12,11 +12,7 @@
 
 #include <string>
 
-struct streaming : minimal::environment {
-  cofferdam::awaitable<cofferdam::process> start(cofferdam::command) { co_return cofferdam::process(); }
-};
-
-cofferdam::awaitable<void> work(streaming& environment, std::string prefix) {
+cofferdam::awaitable<void> work(minimal::streaming& environment, std::string prefix) {
 #ifdef FIXED
   auto print = [prefix](const cofferdam::output_chunk&) {};
   cofferdam::command_result result = co_await cofferdam::stream_output(environment, cofferdam::shell("true"), print);

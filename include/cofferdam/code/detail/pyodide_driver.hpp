@@ -82,6 +82,8 @@ class Output {
   }
 }
 
+const bytesIn = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
+
 function join(parts) {
   const whole = new Uint8Array(bytesIn(parts));
   let at = 0;
@@ -129,8 +131,6 @@ function frameHead(header, bodyLength) {
   start.set(head, 8);
   return start;
 }
-
-const bytesIn = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
 
 function frameOf(header, ...body) {
   return join([frameHead(header, bytesIn(body)), ...body]);

@@ -75,12 +75,11 @@ inline constexpr std::pair<std::string_view, exec_errc> file_failures[] = {
     {": Invalid argument", exec_errc::invalid_argument},
 };
 
-/// Returns what a failed command has written to standard error, without line breaks at the end; if that is nothing, how
-/// it has ended.
+/// Returns what a failed command has written to standard error, in one line; if that is nothing, how it has ended.
 inline std::string complaint_of(const command_result& result) {
   std::string text = result.err().text();
   while (text.ends_with('\n')) text.pop_back();
-  return text.empty() ? result.summary() : text;
+  return one_line(text.empty() ? result.summary() : text);
 }
 
 /// Removes everything in quotes from a message: the names of files, which could contain any words.
@@ -92,7 +91,7 @@ inline std::string without_names(std::string_view message) {
     message.remove_prefix(quote);
     if (message.empty()) break;
     const std::size_t end = message.front() == '\\' ? 1 : message.find(message.front(), 1);
-    message.remove_prefix(std::min(end == std::string_view::npos ? 1 : end + 1, message.size()));
+    message.remove_prefix(end == std::string_view::npos ? 1 : std::min(end + 1, message.size()));
   }
   return rest;
 }
@@ -102,7 +101,7 @@ inline std::string without_names(std::string_view message) {
 /// \param taken  the code for an entry that exists at the path.
 [[noreturn]] inline void throw_file_failure(const command_result& result, std::string_view doing, std::string_view path,
                                             exec_errc taken = exec_errc::already_exists) {
-  const std::string sentence = std::string(doing) + " '" + one_line(path) + "': " + one_line(complaint_of(result));
+  const std::string sentence = std::string(doing) + " '" + one_line(path) + "': " + complaint_of(result);
   // Only standard error is searched. A reason of the library such as "no such file" is about the program.
   const std::string words_of_command = without_names(result.err().text());
   for (const auto& [words, code] : file_failures)
@@ -111,12 +110,10 @@ inline std::string without_names(std::string_view message) {
   throw error(exec_errc::io_error, sentence, result.cause());
 }
 
-// The message of `ls` has the reason why an entry does not exist: it is missing, or a file is in the place of a
-// directory above it.
-
 // Prints a record of two texts for each file: the facts with the path, and the target of a symbolic link. An "x" after
 // the target protects line breaks at its end, which the shell would remove. `stat` prints UNKNOWN for an id that has no
-// name.
+// name. In all these scripts, the message of `ls` has the reason why an entry does not exist: it is missing, or a file
+// is in the place of a directory above it.
 inline constexpr std::string_view describe_script =
     "for f do l=; if [ -L \"$f\" ]; then t=l; l=$(readlink -n \"$f\" && echo x); l=${l%x}; elif [ -d \"$f\" ]; then "
     "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else ls -d \"$f\" >/dev/null; exit 1; fi; "
@@ -258,10 +255,12 @@ awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::str
 }
 
 /// Runs a command that changes files and has no output. Throws if it fails.
+/// \param taken  the code for an entry that exists at the path.
 template <class E>
-awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path) {
+awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path,
+                                  exec_errc taken = exec_errc::already_exists) {
   command_result result = co_await environment.run_command(file_command(std::move(words)));
-  if (!result.ok()) throw_file_failure(result, doing, path);
+  if (!result.ok()) throw_file_failure(result, doing, path, taken);
 }
 
 template <class E>
@@ -283,9 +282,9 @@ template <class E>
 awaitable<void> make_directory_place(E& environment, std::string place) {
   std::string path = place.substr(prefix_of(place));
   std::vector<std::string> words{"mkdir", "-p", std::move(place)};
-  command_result result = co_await environment.run_command(file_command(std::move(words)));
   // With -p, a directory at the path is no failure.
-  if (!result.ok()) throw_file_failure(result, "make directory", path, exec_errc::not_a_directory);
+  return change_by_command(environment, std::move(words), "make directory", std::move(path),
+                           exec_errc::not_a_directory);
 }
 
 template <class E>
@@ -297,10 +296,9 @@ template <class E>
 awaitable<void> rename_place(E& environment, std::string from, std::string to) {
   std::string doing = "rename '" + one_line(from.substr(prefix_of(from))) + "' to";
   std::string path = to.substr(prefix_of(to));
-  // mv fails if both paths are the same; rename(2) does nothing then.
+  // mv fails if both paths are the same; rename(2) does nothing then, but the entry must exist.
   std::vector<std::string> words{"mv", "-f", "-T", from, to};
-  if (from == to)
-    words = {"sh", "-c", "[ -e \"$1\" ] || [ -L \"$1\" ] || { ls -d \"$1\" >/dev/null; exit 1; }", "sh", std::move(to)};
+  if (from == to) words = {"ls", "-d", std::move(to)};
   return change_by_command(environment, std::move(words), std::move(doing), std::move(path));
 }
 
@@ -337,9 +335,9 @@ awaitable<void> make_executable(E& environment, std::string path, unsigned mode)
   command change = argv("chmod", digits, "./" + path);
   command_result result = co_await environment.run_command(std::move(change));
   if (result.ok()) co_return;
-  throw error(exec_errc::permission_denied,
-              "put " + shown_path(path) +
-                  ": the file was written, but could not be made executable: " + one_line(complaint_of(result)));
+  throw error(
+      exec_errc::permission_denied,
+      "put " + shown_path(path) + ": the file was written, but could not be made executable: " + complaint_of(result));
 }
 
 template <class E>
