@@ -115,7 +115,7 @@ pkg_config() {
 }
 
 # Definitions of Asio, of which some change the layout of its types, reach the users of the library, by CMake and by pkg-config.
-layout=(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING ASIO_DISABLE_VISIBILITY ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
+layout=(ASIO_DISABLE_AWAITABLE_FRAME_RECYCLING ASIO_DISABLE_VISIBILITY ASIO_DISABLE_HANDLER_TYPE_REQUIREMENTS)
 
 installed_compiled() {
   echo "add_compile_options(-D${layout[2]})" >above.cmake
