@@ -15,6 +15,7 @@
 
 #include "serve/mcp/mcp_support.hpp"
 #include "support/census.hpp"
+#include "support/hostile.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <boost/system/error_code.hpp>
@@ -63,15 +64,7 @@ std::unique_ptr<mcp::server> over_local(const asio::any_io_executor& executor) {
 }
 
 /// Returns the number of processes whose command line contains this text.
-int processes_with(const std::string& mark) {
-  int count = 0;
-  for (const auto& each : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(each.path() / "cmdline", std::ios::binary);
-    const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (line.find(mark) != std::string::npos) ++count;
-  }
-  return count;
-}
+std::size_t processes_with(const std::string& mark) { return cofferdam_test::marked(mark).size(); }
 std::string new_mark() {
   static int last = 0;
   return "77" + std::to_string(::getpid()) + std::to_string(++last);
@@ -285,7 +278,7 @@ TEST(Attack, MC_05_who_cancels_or_vanishes_leaves_nothing_running) {
     co_await client.say(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})");
     const bool ended = co_await comes_true([&] { return processes_with(cancelled) == 0; });
     EXPECT_TRUE(ended);
-    EXPECT_GT(processes_with(left), 1);
+    EXPECT_GT(processes_with(left), 1U);
     client.vanish();
     const bool nothing = co_await comes_true([&] { return processes_with(left) + processes_with(background) == 0; });
     EXPECT_TRUE(nothing);

@@ -6,10 +6,12 @@
 #include <cofferdam/core/suspendable_environment.hpp>
 #include <cofferdam/core/warning.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/core/command_files.hpp>
 #include <cofferdam/detail/os/reaper.hpp>
 #include <cofferdam/middleware/allow_commands.hpp>
 
 #include "support/census.hpp"
+#include "support/error_of.hpp"
 #include "support/require.hpp"
 #include "support/result_of.hpp"
 #include "support/run.hpp"
@@ -38,6 +40,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -408,7 +411,7 @@ TEST_F(Local, a_recipe_may_be_set_up_step_by_step_and_copies_keep_what_they_had)
   const local before = recipe;
   recipe.workspace(folder_).default_timeout(50ms);
   EXPECT_EQ(result_of(recipe, cofferdam::shell("sleep 60")).kind(), error_kind::timeout);
-  EXPECT_EQ(result_of(recipe, cofferdam::shell("pwd")).out().text(), folder_.string() + "\n");
+  EXPECT_EQ(result_of(recipe, cofferdam::shell("pwd").timeout(1min)).out().text(), folder_.string() + "\n");
   EXPECT_NE(result_of(before, cofferdam::shell("sleep 0.2; pwd")).out().text(), folder_.string() + "\n");
 }
 
@@ -421,6 +424,19 @@ TEST_F(Local, the_environment_is_the_documented_one) {
     names.push_back(text.substr(at, text.find('=', at) - at));
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"HOME", "LANG", "PATH", "SHELL", "TERM", "TMPDIR"}));
+}
+
+// Another program can create an entry while a file command looks for it. Here `ls` finds the entry after the script has
+// not found it.
+TEST_F(Local, an_entry_that_is_created_while_a_file_command_looks_for_it_is_missing) {
+  for (const std::string_view script : {detail::describe_script, detail::list_script, detail::remove_script}) {
+    const std::string with_ls = "ls() { :; }; " + std::string(script);
+    const command_result result = result_of(local().without_warning(), argv("sh", "-c", with_ls, "sh", "./absent"));
+    EXPECT_EQ(result.exit_code(), 1);
+    EXPECT_EQ(cofferdam_test::code_of([&] { detail::throw_file_failure(result, "stat", "absent"); }),
+              exec_errc::not_found)
+        << result.err().text();
+  }
 }
 
 // Feature: B5

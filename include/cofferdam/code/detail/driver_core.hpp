@@ -23,11 +23,13 @@
 #include <asio/this_coro.hpp>
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -128,46 +130,36 @@ class driver_core {
                 self->settings->name + ": " + why_not_started(*started, silent, self->settings->interpreter));
   }
 
-  /// Runs a piece of code. If no driver is running, starts one first. It must be called on the driver's strand.
-  /// \param environment  the environment in which the driver is started; it must outlive the run.
-  /// \param listens      the caller's strand, on which the request's host functions and listeners are called.
-  /// \param waiting      the runs that wait for the caller, for the detection of deadlocks; may be null.
-  static awaitable<code_result> run_in(std::shared_ptr<driver_core> self, driver_place& environment,
-                                       asio::any_io_executor listens, std::shared_ptr<const waiting_run> waiting,
-                                       code_request request) {
-    self->require_open();
-    if (!self->works()) co_await ensure(self, environment);
-    code_result result = co_await run(self, std::move(listens), std::move(waiting), std::move(request));
-    co_return result;
-  }
-
   /// Runs a piece of code. It may be called on any executor.
   static awaitable<code_result> run_anywhere(std::shared_ptr<driver_core> self, driver_place& environment,
                                              code_request request) {
     const asio::any_io_executor caller = co_await asio::this_coro::executor;
-    std::shared_ptr<const waiting_run> waiting = runs_waiting_for(caller);
-    asio::any_io_executor listens = strand_of(plain_executor(caller));
     const home_strand home = self->home_;
-    const auto work = [&self, &environment, &listens, &waiting, &request] {
-      return run_in(std::move(self), environment, std::move(listens), std::move(waiting), std::move(request));
+    const auto work = [&self, &environment, &caller, &request] {
+      return run(std::move(self), environment, caller, request);
     };
     code_result result = co_await home.run(work);
     co_return result;
   }
 
-  /// Runs a piece of code by the driver, which must be running.
-  static awaitable<code_result> run(std::shared_ptr<driver_core> self, asio::any_io_executor listens,
-                                    std::shared_ptr<const waiting_run> waiting, code_request request) {
+  /// Runs a piece of code. If no driver is running, starts one first. It must be called on the driver's strand.
+  /// \param environment  the environment in which the driver is started; it must outlive the run.
+  /// \param caller       the caller's executor.
+  /// \param asked        the request, which is moved from.
+  static awaitable<code_result> run(std::shared_ptr<driver_core> self, driver_place& environment,
+                                    const asio::any_io_executor& caller, code_request& asked) {
+    self->require_open();
+    if (!self->works()) co_await ensure(self, environment);
+    const std::shared_ptr<const waiting_run> waiting = runs_waiting_for(caller);
     const std::shared_ptr<driver_link> link = self->link_;
     std::shared_ptr<const isolation_report> isolation = self->isolation_;
     const Settings& settings = *self->settings;
-    const std::size_t keep = std::min(request.kept_output().value_or(settings.kept_output), max_kept);
-    const auto limit = request.timeout().value_or(settings.timeout);
-    const bool in_context = request.context().has_value();
-    self->require_no_deadlock(waiting.get(), request.context());
-    const auto current_run =
-        std::make_shared<driven_run>(self->executor_, std::move(listens), std::move(request), keep);
-    current_run->waits = std::make_shared<const waiting_run>(self.get(), current_run->request.context(), waiting);
+    const std::size_t keep = std::min(asked.kept_output().value_or(settings.kept_output), max_kept);
+    const auto limit = asked.timeout().value_or(settings.timeout);
+    const bool in_context = asked.context().has_value();
+    self->require_no_deadlock(waiting.get(), asked.context());
+    const auto current_run = std::make_shared<driven_run>(self->executor_, std::move(asked), keep);
+    current_run->prepare_calls(caller, self.get(), waiting);
     const std::string body = body_of(current_run->request, settings);
     if (!is_valid_utf8(body) || !is_valid_utf8(current_run->request.context().value_or("")))
       co_return code_result::refused(error_kind::invalid_argument,
@@ -177,7 +169,7 @@ class driver_core {
     bool cancelled = false;
     bool silent = false;
     const auto runs = [&]() -> awaitable<void> {
-      link->begin(current_run, header_of(*current_run, settings, limit), body);
+      send_run(*link, current_run, settings, limit, body);
       begun = true;
       restarted = std::exchange(self->restarted_, false);
       std::shared_ptr<driver_question> sign;  // to check that the driver responds while the run waits in a queue
@@ -367,41 +359,46 @@ class driver_core {
     return name + " was lost during its start";
   }
 
-  static boost::json::object header_of(const driven_run& current_run, const Settings& settings,
-                                       std::chrono::milliseconds limit) {
-    boost::json::object header;
+  /// Sends a run to the driver.
+  static void send_run(driver_link& link, const std::shared_ptr<driven_run>& current_run, const Settings& settings,
+                       std::chrono::milliseconds limit, std::string_view body) {
+    std::array<unsigned char, 2048> room;
+    boost::json::monotonic_resource memory(room.data(), room.size());
+    boost::json::object header(&memory);
+    header.reserve(16);
     header["op"] = "run";
-    header["keep"] = current_run.keep;
+    header["keep"] = current_run->keep;
     header["files"] = settings.max_files;
     header["grace"] = settings.interrupt_grace.count();
     header["timeout"] = nullptr;
     if (limit < std::chrono::hours(24 * 365)) header["timeout"] = limit.count();
-    header["keep_files"] = std::min(current_run.request.kept_files(), max_kept);
+    header["keep_files"] = std::min(current_run->request.kept_files(), max_kept);
     header["context"] = nullptr;
-    if (current_run.request.context()) header["context"] = *current_run.request.context();
-    return header;
+    if (current_run->request.context()) header["context"] = *current_run->request.context();
+    link.begin(current_run, std::move(header), body);
   }
 
+  /// Returns the request as the interpreter receives it. A member that is empty is left out.
   static std::string body_of(const code_request& request, const Settings& settings) {
-    boost::json::object body = request_values(request);
+    std::array<unsigned char, 4096> room;
+    boost::json::monotonic_resource memory(room.data(), room.size());
+    boost::json::object body = request_values(request, &memory);
     body["code"] = request.source();
-    boost::json::array functions;
+    boost::json::array functions(&memory);
     for (const host_function& each : request.functions()) functions.emplace_back(described(each));
-    body["functions"] = std::move(functions);
-    body["final"] = nullptr;
+    if (!functions.empty()) body["functions"] = std::move(functions);
     if (!request.final_name().empty()) {
-      boost::json::object final_function;
+      boost::json::object final_function(&memory);
       final_function["name"] = request.final_name();
-      boost::json::array fields;
+      boost::json::array fields(&memory);
       for (const std::string& each : request.final_fields()) fields.emplace_back(each);
       final_function["fields"] = std::move(fields);
       body["final"] = std::move(final_function);
     }
-    body["limits"] = settings.limits;
+    if (!settings.limits.empty()) body["limits"] = settings.limits;
     if (request.kept_files() > 0) body["keep_files"] = std::min(request.kept_files(), max_kept);
-    body["environment"] = request.environment();
-    body["quiet"] = request.is_quiet_failure();
-    body["max_value"] = 4 * 1024 * 1024;
+    if (!request.environment().empty()) body["environment"] = request.environment();
+    if (request.is_quiet_failure()) body["quiet"] = true;
     return boost::json::serialize(body);
   }
 

@@ -6,8 +6,10 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
 
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -96,10 +98,8 @@ class driver_frames {
       throw error(exec_errc::io_error, "the Python driver sent an invalid frame");
     if (held_.size() - at_ < 4 + rest) return std::nullopt;
     const std::string_view content = as_text(held_).substr(at_ + 8, rest - 4);
-    driver_frame frame;
-    frame.header = parse(content.substr(0, header));
     const bytes_view body = as_bytes(content.substr(header));
-    frame.body.assign(body.begin(), body.end());
+    driver_frame frame{parse(content.substr(0, header)), bytes(body.begin(), body.end())};
     at_ += 4 + rest;
     return frame;
   }
@@ -108,8 +108,10 @@ class driver_frames {
 
  private:
   static boost::json::object parse(std::string_view text) {
+    // The members of a header share one block of memory. Values for users are in the body.
     std::error_code cause;
-    boost::json::value value = parse_untrusted_json(text, cause);  // values of users are in the body
+    boost::json::value value =
+        parse_untrusted_json(text, cause, {}, boost::json::make_shared_resource<boost::json::monotonic_resource>());
     if (cause || !value.is_object())
       throw error(exec_errc::io_error, "the Python driver sent a frame whose header is not a JSON object");
     return std::move(value.get_object());

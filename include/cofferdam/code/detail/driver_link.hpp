@@ -66,11 +66,21 @@ enum class run_turn { unknown, queued, began };
 class driven_run {
  public:
   /// \param executor  the strand of the driver.
-  /// \param where     the caller's strand, on which host functions and listeners are called.
   /// \param what      the request to run.
   /// \param keeps     the number of bytes that are kept of each output stream.
-  driven_run(const asio::any_io_executor& executor, asio::any_io_executor where, code_request what, std::size_t keeps)
-      : request(std::move(what)), listens(std::move(where)), keep(keeps), changed(executor) {}
+  driven_run(const asio::any_io_executor& executor, code_request what, std::size_t keeps)
+      : request(std::move(what)), keep(keeps), changed(executor) {}
+
+  /// Prepares the calls of the request's listeners and host functions. Does nothing if it has none.
+  /// \param caller  the executor of the coroutine that waits for the run.
+  /// \param driver  identifies the driver.
+  /// \param outer   the runs that wait for the caller, for the detection of deadlocks; may be null.
+  void prepare_calls(const asio::any_io_executor& caller, const void* driver,
+                     const std::shared_ptr<const waiting_run>& outer) {
+    if (!request.on_output() && !request.on_display() && request.functions().empty()) return;
+    listens = strand_of(plain_executor(caller));
+    waits = std::make_shared<const waiting_run>(driver, request.context(), outer);
+  }
 
   /// Waits until the request's listeners have received everything that was posted to them.
   static awaitable<void> until_listeners_done(std::shared_ptr<driven_run> self) {
@@ -79,9 +89,9 @@ class driven_run {
   }
 
   code_request request;
-  const asio::any_io_executor listens;
-  bool listener_failed = false;  // no listener is called any more after an exception; used on the listeners' strand
-  bool has_posted = false;       // at least one call of a listener was posted
+  asio::any_io_executor listens;  // the caller's strand, on which listeners and host functions are called
+  bool listener_failed = false;   // no listener is called any more after an exception; used on the listeners' strand
+  bool has_posted = false;        // at least one call of a listener was posted
   std::uint64_t number = 0;
   std::size_t keep;
   async_event changed;
@@ -307,7 +317,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
   }
 
   void receive(driver_frame& frame) {
-    const std::string what(text_at(frame.header, "t"));
+    const std::string_view what = text_at(frame.header, "t");
     if (what == "ready" || what == "failed") {
       ready_ = what == "ready";
       version_ = text_at(frame.header, "version");

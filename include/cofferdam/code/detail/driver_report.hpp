@@ -151,8 +151,8 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     result.term_signal(static_cast<int>(*signal & 127));
     result.exit_code(-1);
   }
-  const std::string why(text_at(header, "reason"));
-  const std::string problem(text_at(header, "problem"));
+  const std::string_view why = text_at(header, "reason");
+  const std::string_view problem = text_at(header, "problem");
   if (why == "timeout") {
     result.kind(error_kind::timeout).reason("The code ran longer than its time limit and was ended.");
     result.exit_code(-1);
@@ -164,7 +164,8 @@ inline code_result read_end(const boost::json::object& header, bytes_view body, 
     result.kind(error_kind::out_of_memory)
         .reason("The code needed more memory than its environment has, and was ended.");
   } else if (!problem.empty()) {
-    result.kind(error_kind::execution_error).reason("The run could not start or finish correctly: " + problem + ".");
+    result.kind(error_kind::execution_error)
+        .reason("The run could not start or finish correctly: " + std::string(problem) + ".");
   } else if (!body.empty() && !reported) {
     result.kind(error_kind::execution_error).reason("The run's report cannot be read.");
   }

@@ -846,9 +846,10 @@ def complain(text):
         pass
 
 
+MAX_VALUE = 4 * 1024 * 1024  # the maximum size of an encoded value
+
 # The request of Interpreter.rehearse.
-REHEARSAL = """{"code": "1 + 1", "prelude": "", "variables": {"_": 1}, "functions": [], "final": null,
-                "environment": {}, "limits": {}, "max_value": 1000, "quiet": false}"""
+REHEARSAL = """{"code": "1 + 1", "variables": {"_": 1}}"""
 
 
 NOTEBOOK = []  # the class Notebook, if the host has sent the program of notebooks
@@ -886,7 +887,7 @@ class Interpreter:
 
     def prepare(self, request):
         names = self.main.__dict__
-        for name, value in request["environment"].items():
+        for name, value in request.get("environment", {}).items():
             before = os.environ.get(name)
             os.environ[name] = value
             self.environment[name] = before
@@ -896,11 +897,12 @@ class Interpreter:
         self.extras = {}
         self.final = None
         self.has_final = False
-        if request["functions"] and HostFunctionError.__name__ not in names:
+        functions = request.get("functions", ())
+        if functions and HostFunctionError.__name__ not in names:
             self.extras[HostFunctionError.__name__] = HostFunctionError
-        for about in request["functions"]:
+        for about in functions:
             self.extras[about["name"]] = make_function(self.channel, about)
-        if request.get("final"):
+        if "final" in request:
             self.extras[request["final"]["name"]] = self.make_final(**request["final"])
         names.update(self.extras)
         names["display"] = self.display
@@ -908,7 +910,7 @@ class Interpreter:
             self.notebook.prepare(names)
         names["__builtins__"] = __builtins__ if type(__builtins__) is not dict else sys.modules["builtins"]
         set_classes(request.get("classes", ()))
-        set_variables(names, request["variables"])
+        set_variables(names, request.get("variables", {}))
 
     def restore_environment(self):
         for name, value in self.environment.items():
@@ -1021,17 +1023,20 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         return None if last is None else self.evaluate(last)
 
     def run(self, request):
-        """Executes one request and sends its report. Returns the exit code."""
+        """Executes one request and sends its report. Returns the exit code.
+
+        The request has the member "code". It has the other members only if they are not empty.
+        """
         self.count += 1
         filename = "<code %d>" % self.count if self.is_context else "<code>"
         report = {"ok": False, "exit": 1}
         failure = None
         try:
             try:
-                self.limit(request["limits"])
+                self.limit(request.get("limits", {}))
                 self.prepare(request)
                 self.running = True
-                if request.get("prelude"):
+                if "prelude" in request:
                     self.execute(request["prelude"], "<prelude>")
                 value = self.execute(request["code"], filename)
                 if self.notebook is not None:
@@ -1039,7 +1044,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
                 if self.has_final:  # the code has caught the exception that ends the run
                     value = None
                 if value is not None:
-                    self.report_value(report, value, request)
+                    self.report_value(report, value)
                     self.main.__dict__["_"] = value
                 self.show_figures()
             finally:
@@ -1063,9 +1068,9 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         try:
             self.restore_environment()
             if failure is not None:
-                report["error"] = describe(failure, filename, request["quiet"])
+                report["error"] = describe(failure, filename, "quiet" in request)
             if self.has_final:
-                encoder = Encoder(request["max_value"])
+                encoder = Encoder(MAX_VALUE)
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # probably out of memory
@@ -1104,8 +1109,8 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
             for name in ("<code>", "<code 1>"):
                 linecache.cache.pop(name, None)
 
-    def report_value(self, report, value, request):
-        encoder = Encoder(request["max_value"])
+    def report_value(self, report, value):
+        encoder = Encoder(MAX_VALUE)
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)

@@ -489,8 +489,8 @@ def prepare(names):
     request = json.loads(b"".join(PARTS))
     PARTS.clear()
     set_classes(request.get("classes", ()))
-    set_variables(names, request["variables"])
-    if request["prelude"]:
+    set_variables(names, request.get("variables", {}))
+    if "prelude" in request:
         remember_source("<prelude>", request["prelude"])
         exec(compile(request["prelude"], "<prelude>", "exec"), names)
 

@@ -113,16 +113,21 @@ inline std::string without_names(std::string_view message) {
 // Prints a record of two texts for each file: the facts with the path, and the target of a symbolic link. An "x" after
 // the target protects line breaks at its end, which the shell would remove. `stat` prints UNKNOWN for an id that has no
 // name. In all these scripts, the message of `ls` has the reason why an entry does not exist: it is missing, or a file
-// is in the place of a directory above it.
+// is in the place of a directory above it. If `ls` finds the entry, it was created in this moment.
 inline constexpr std::string_view describe_script =
     "for f do l=; if [ -L \"$f\" ]; then t=l; l=$(readlink -n \"$f\" && echo x); l=${l%x}; elif [ -d \"$f\" ]; then "
-    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else ls -d \"$f\" >/dev/null; exit 1; fi; "
+    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else ls -d \"$f\" >/dev/null && "
+    "echo 'No such file' >&2; exit 1; fi; "
     "printf '%s %s %s\\0%s\\0' \"$t\" \"$(stat -c '%s %a %Y %u %g %U %G' \"$f\")\" \"$f\" \"$l\"; done";
 
 inline constexpr std::string_view list_script =
     "if [ ! -e \"$1\" ]; then ls -d \"$1\" >/dev/null && echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
     "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
+
+inline constexpr std::string_view remove_script =
+    "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then ls -d \"$1\" >/dev/null && echo 'No such file' >&2; exit 1; fi; "
+    "exec rm -rf \"$1\"";
 
 /// A reader for the fields of one record of `describe_script`, which are separated by blanks.
 class description_fields {
@@ -266,10 +271,7 @@ awaitable<void> change_by_command(E& environment, std::vector<std::string> words
 template <class E>
 awaitable<void> remove_place(E& environment, std::string place) {
   std::string path = place.substr(prefix_of(place));
-  std::vector<std::string> words{"sh", "-c",
-                                 "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then ls -d \"$1\" >/dev/null; exit 1; fi; "
-                                 "exec rm -rf \"$1\"",
-                                 "sh", std::move(place)};
+  std::vector<std::string> words{"sh", "-c", std::string(remove_script), "sh", std::move(place)};
   return change_by_command(environment, std::move(words), "remove", std::move(path));
 }
 

@@ -8,6 +8,7 @@
 #include <boost/json/error.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/parse_options.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 // Parsers for JSON from untrusted sources. The objects of Boost.JSON are hash tables. An attacker can choose keys that
@@ -156,14 +158,16 @@ inline bool has_more_values(std::string_view text, std::size_t max_values, const
 
 /// Parses JSON as `boost::json::parse` does, but refuses an object with more than `max_members` members: `failure` is
 /// then `object_too_large`.
+/// \param memory  where the value is stored.
 inline boost::json::value parse_untrusted_json(std::string_view text, std::error_code& failure,
-                                               const boost::json::parse_options& options = {}) {
+                                               const boost::json::parse_options& options = {},
+                                               boost::json::storage_ptr memory = {}) {
   const std::optional<std::vector<bool>> large = large_objects(text, options);
   if (large && !large->empty()) {
     failure = boost::json::make_error_code(boost::json::error::object_too_large);
     return nullptr;
   }
-  return boost::json::parse({text.data(), text.size()}, failure, {}, options);
+  return boost::json::parse({text.data(), text.size()}, failure, std::move(memory), options);
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
