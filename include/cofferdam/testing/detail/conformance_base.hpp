@@ -51,6 +51,7 @@ inline void run_check_of(cofferdam::detail::callable_ref<awaitable<void>()> body
     asio::co_spawn(loop, body, [&](std::exception_ptr thrown) {
       failure = thrown;
       done = true;
+      if (failure) loop.stop();  // other coroutines may refer to what the check has destroyed
     });
     loop.run_for(patience);
   }

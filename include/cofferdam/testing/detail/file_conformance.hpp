@@ -4,7 +4,9 @@
 
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
+#include <cofferdam/testing/detail/side_task.hpp>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
@@ -462,26 +464,21 @@ TYPED_TEST_P(file_conformance, a_file_that_replaces_another_is_never_seen_in_par
     const bytes first(100'000, static_cast<std::byte>('a'));
     const bytes second(100'000, static_cast<std::byte>('b'));
     co_await env.write_file("whole", first);
-    bool writing = true;
-    asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(
-        executor,
-        [&]() -> awaitable<void> {
-          for (int i = 0; i < 10; ++i) {
-            co_await env.write_file("whole", second);
-            co_await env.write_file("whole", first);
-          }
-        },
-        [&writing](std::exception_ptr failure) {
-          writing = false;
-          EXPECT_FALSE(failure);
-        });
-    while (writing) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto work = [&env, first, second]() -> awaitable<void> {
+      for (int i = 0; i < 10; ++i) {
+        co_await env.write_file("whole", second);
+        co_await env.write_file("whole", first);
+      }
+    };
+    const detail::side_task task(executor, work);
+    while (!task.has_ended()) {
       command_result seen =
           co_await env.run_command(shell("tr -d '\\n' < whole | fold -w 1 | sort -u | tr -d '\\n'; wc -c < whole"));
       const std::string text = seen.out().text();
       EXPECT_TRUE(text == "a100000\n" || text == "b100000\n") << text;
     }
+    EXPECT_FALSE(task.code()) << task.code().message();
   });
 }
 

@@ -9,8 +9,13 @@
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/detail/core/command_files.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
+#include <cofferdam/testing/detail/side_task.hpp>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/this_coro.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -69,61 +74,39 @@ TYPED_TEST_P(lifetime_conformance, closing_ends_what_runs_and_tells_its_awaiter)
   detail::run_check([]() -> awaitable<void> {
     auto recipe = TypeParam::provider();
     auto env = co_await recipe.open();
-    bool done = false;
-    std::error_code seen;
-    std::string partial;
-    asio::co_spawn(
-        co_await asio::this_coro::executor,
-        [&]() -> awaitable<void> {
-          try {
-            co_await env.run_command(shell("echo before; touch started; sleep 60; echo after"));
-          } catch (const error& failure) {
-            seen = failure.code();
-            if (failure.partial() != nullptr) partial = failure.partial()->out().text();
-          }
-        },
-        [&](std::exception_ptr failure) {
-          EXPECT_FALSE(failure);
-          done = true;
-        });
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto work = [&env]() -> awaitable<void> {
+      co_await env.run_command(shell("echo before; touch started; sleep 60; echo after"));
+    };
+    const detail::side_task task(executor, work);
     for (;;) {
       const bool started = co_await exists(env, "started");
       if (started) break;
       co_await detail::sleep_for(std::chrono::milliseconds(2));
     }
     co_await env.close();
-    while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, exec_errc::environment_closed);
-    EXPECT_EQ(partial, "before\n");
+    co_await task.end();
+    EXPECT_EQ(task.code(), exec_errc::environment_closed);
+    EXPECT_EQ(task.partial(), "before\n");
   });
 }
 
 TYPED_TEST_P(lifetime_conformance, cancelling_ends_the_command_and_the_environment_goes_on) {
   this->with([](auto& env) -> awaitable<void> {
-    asio::cancellation_signal cancel;
-    bool done = false;
-    std::error_code seen;
-    std::string partial;
-    asio::co_spawn(
-        co_await asio::this_coro::executor,
-        [&]() -> awaitable<void> {
-          try {
-            co_await env.run_command(shell("echo before; while :; do echo x >> alive; sleep 0.02; done"));
-          } catch (const error& failure) {
-            seen = failure.code();
-            if (failure.partial() != nullptr) partial = failure.partial()->out().text();
-          }
-        },
-        asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { done = true; }));
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto work = [&env]() -> awaitable<void> {
+      co_await env.run_command(shell("echo before; while :; do echo x >> alive; sleep 0.02; done"));
+    };
+    detail::side_task task(executor, work);
     for (;;) {
       const bool alive = co_await exists(env, "alive");
       if (alive) break;
       co_await detail::sleep_for(std::chrono::milliseconds(2));
     }
-    cancel.emit(asio::cancellation_type::terminal);
-    while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, exec_errc::cancelled);
-    EXPECT_EQ(partial, "before\n");
+    task.cancel();
+    co_await task.end();
+    EXPECT_EQ(task.code(), exec_errc::cancelled);
+    EXPECT_EQ(task.partial(), "before\n");
     command_result first = co_await env.run_command(shell("wc -l < alive"));
     co_await detail::sleep_for(std::chrono::milliseconds(200));
     command_result second = co_await env.run_command(shell("wc -l < alive"));

@@ -6,12 +6,16 @@
 #include <cofferdam/core/stream_output.hpp>
 #include <cofferdam/core/streaming_environment.hpp>
 #include <cofferdam/testing/detail/conformance_base.hpp>
+#include <cofferdam/testing/detail/side_task.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
+#include <asio/any_io_executor.hpp>
+#include <asio/this_coro.hpp>
 
 #include <csignal>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::testing {
 
@@ -123,30 +127,27 @@ TYPED_TEST_P(streaming_conformance, writing_more_than_an_ended_command_took_is_a
 
 TYPED_TEST_P(streaming_conformance, megabytes_go_round_while_both_sides_work) {
   this->with([](auto& env) -> awaitable<void> {
-    process running = co_await env.start(shell("cat").open_input().keep_output(0));
+    process started = co_await env.start(shell("cat").open_input().keep_output(0));
+    const auto running = std::make_shared<process>(std::move(started));
     bytes content(4 * 1024 * 1024);
     for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::byte>(i * 7 % 251);
-    bool written = false;
-    asio::co_spawn(
-        co_await asio::this_coro::executor,
-        [&]() -> awaitable<void> {
-          co_await running.write_input(content);
-          co_await running.close_input();
-        },
-        [&](std::exception_ptr failure) {
-          EXPECT_FALSE(failure);
-          written = true;
-        });
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto work = [running, content]() -> awaitable<void> {
+      co_await running->write_input(content);
+      co_await running->close_input();
+    };
+    const detail::side_task task(executor, work);
     bytes back;
     for (;;) {
-      output_chunk piece = co_await running.read();
+      output_chunk piece = co_await running->read();
       if (piece.end()) break;
       back.insert(back.end(), piece.data().begin(), piece.data().end());
     }
     EXPECT_TRUE(back == content);
-    command_result result = co_await running.wait();
+    command_result result = co_await running->wait();
     EXPECT_EQ(result.out().total(), content.size());
-    while (!written) co_await detail::sleep_for(std::chrono::milliseconds(1));
+    co_await task.end();
+    EXPECT_FALSE(task.code()) << task.code().message();
   });
 }
 
@@ -247,54 +248,34 @@ TYPED_TEST_P(streaming_conformance, a_program_that_cannot_be_started_is_a_finish
 
 TYPED_TEST_P(streaming_conformance, cancelling_a_read_loses_nothing_and_leaves_the_command_running) {
   this->with([](auto& env) -> awaitable<void> {
-    process running = co_await env.start(shell("read go; echo went on").open_input());
-    asio::cancellation_signal cancel;
-    bool done = false;
-    std::error_code seen;
-    asio::co_spawn(
-        co_await asio::this_coro::executor,
-        [&]() -> awaitable<void> {
-          try {
-            co_await running.read();
-          } catch (const error& failure) {
-            seen = failure.code();
-          }
-        },
-        asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { done = true; }));
+    process started = co_await env.start(shell("read go; echo went on").open_input());
+    const auto running = std::make_shared<process>(std::move(started));
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto work = [running]() -> awaitable<void> { co_await running->read(); };
+    detail::side_task task(executor, work);
     co_await detail::sleep_for(std::chrono::milliseconds(50));
-    cancel.emit(asio::cancellation_type::terminal);
-    while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, exec_errc::cancelled);
-    co_await running.write_input(as_bytes("\n"));
-    std::string text = co_await detail::read_until(running, "went on\n");
+    task.cancel();
+    co_await task.end();
+    EXPECT_EQ(task.code(), exec_errc::cancelled);
+    co_await running->write_input(as_bytes("\n"));
+    std::string text = co_await detail::read_until(*running, "went on\n");
     EXPECT_EQ(text, "went on\n");
   });
 }
 
 TYPED_TEST_P(streaming_conformance, cancelling_a_wait_ends_the_command) {
   this->with([](auto& env) -> awaitable<void> {
-    process running = co_await env.start(shell("echo up; while :; do echo x >> alive; sleep 0.02; done"));
-    std::string up = co_await detail::read_until(running, "up\n");
-    asio::cancellation_signal cancel;
-    bool done = false;
-    std::error_code seen;
-    std::string partial;
-    asio::co_spawn(
-        co_await asio::this_coro::executor,
-        [&]() -> awaitable<void> {
-          try {
-            co_await running.wait();
-          } catch (const error& failure) {
-            seen = failure.code();
-            if (failure.partial() != nullptr) partial = failure.partial()->out().text();
-          }
-        },
-        asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { done = true; }));
+    process started = co_await env.start(shell("echo up; while :; do echo x >> alive; sleep 0.02; done"));
+    const auto running = std::make_shared<process>(std::move(started));
+    std::string up = co_await detail::read_until(*running, "up\n");
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const auto work = [running]() -> awaitable<void> { co_await running->wait(); };
+    detail::side_task task(executor, work);
     co_await detail::sleep_for(std::chrono::milliseconds(50));
-    cancel.emit(asio::cancellation_type::terminal);
-    while (!done) co_await detail::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(seen, exec_errc::cancelled);
-    EXPECT_EQ(partial, "up\n");
+    task.cancel();
+    co_await task.end();
+    EXPECT_EQ(task.code(), exec_errc::cancelled);
+    EXPECT_EQ(task.partial(), "up\n");
     command_result first = co_await env.run_command(shell("wc -l < alive"));
     co_await detail::sleep_for(std::chrono::milliseconds(200));
     command_result second = co_await env.run_command(shell("wc -l < alive"));
