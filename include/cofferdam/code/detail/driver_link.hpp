@@ -59,7 +59,8 @@ inline constexpr std::size_t max_waiting_bytes = 32 * 1024 * 1024;
 /// The number of bytes that are added to the size of each display, because even an empty display needs memory.
 inline constexpr std::size_t display_overhead = 1024;
 
-/// The state of a run in the queue of its context: not reported yet, waiting, or begun.
+/// The state of a run in the queue of its context: not reported yet, waiting, or begun. The Python driver reports it
+/// only for runs that wait or that are not short, because each frame wakes the host.
 enum class run_turn { unknown, queued, began };
 
 /// The state of one run on the host. One coroutine awaits its end.

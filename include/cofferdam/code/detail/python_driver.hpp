@@ -45,6 +45,7 @@ MOST_BETWEEN = 64 * 1024  # maximum bytes kept of each output stream of a contex
 MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes of messages that wait until a run reads them
 LEFT = 71  # the exit code of a monitor that could not end all processes of its run
 LINGER = 0.5  # maximum seconds for which the output of an ended run may stay open
+SHORT = 0.01  # a run that ends within this number of seconds is short
 
 
 def prctl(option, value):
@@ -72,24 +73,28 @@ def give_back():
         pass
 
 
-def memory_events():
-    """Returns the path of the file that counts the out-of-memory kills in this container, or None if there is none."""
-    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
-        if os.access(path, os.R_OK):
-            return path
-    return None
+class MemoryKills:
+    """The count of out-of-memory kills in this container. Keeps the file of the kernel open, because opening it takes
+    much longer than reading it."""
 
+    def __init__(self):
+        self.descriptor = None
+        for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+            try:
+                self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                break
+            except OSError:
+                pass
 
-def memory_kills(path):
-    """Returns the count in the file that memory_events() has found, or 0 if it cannot be read."""
-    try:
-        with open(path) as stream:
-            for line in stream:
-                if line.startswith("oom_kill "):
+    def count(self):
+        """Returns the count, or 0 if it cannot be read."""
+        try:
+            for line in os.pread(self.descriptor, 4096, 0).splitlines():
+                if line.startswith(b"oom_kill "):
                     return int(line.split()[1])
-    except (OSError, TypeError, ValueError):
-        pass
-    return 0
+        except (OSError, TypeError, ValueError):
+            pass
+        return 0
 
 
 def write_all(fd, data):
@@ -1667,6 +1672,8 @@ class Run:
         self.reason = None
         self.report = b""
         self.started = None
+        self.has_waited = False  # the host was told that the run waits in the queue of its context
+        self.tell_at = None  # the time at which the host is told that the run has begun, unless it has ended before
         self.before = {}
         self.displayed = 0
         self.said_last = b""  # the frame of a display that is sent together with the report
@@ -1706,9 +1713,10 @@ class Driver:
         self.next_child = 1
         self.arrived = bytearray()
         self.flush_at = None
+        self.wake_at = None  # the earliest time at which something must be done
         self.spare = None
-        self.memory_events = memory_events()
-        self.memory_kills = 0
+        self.memory_kills = None
+        self.kills_before = 0  # the count of out-of-memory kills before the runs that execute now
 
     @staticmethod
     def frame(header, *body):
@@ -1750,6 +1758,7 @@ class Driver:
         give_back()  # frees the memory that was needed to compile this program
         if not self.start():
             return 1
+        self.memory_kills = MemoryKills()  # after the start, so that no run inherits the descriptor
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
         self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
         self.over = False
@@ -1769,19 +1778,26 @@ class Driver:
     # -- time
 
     def patience(self):
-        times = [run.deadline for run in self.runs.values() if run.deadline is not None]
-        times += [child.linger for child in self.children.values() if child.linger is not None]
-        times += [child.deaf for child in self.children.values() if child.deaf is not None]
-        if self.flush_at is not None:
-            times.append(self.flush_at)
-        return max(0, min(times) - time.monotonic()) if times else None
+        times = [self.flush_at]
+        for run in self.runs.values():
+            times += run.deadline, run.tell_at
+        for child in self.children.values():
+            times += child.linger, child.deaf
+        self.wake_at = min((each for each in times if each is not None), default=None)
+        return None if self.wake_at is None else max(0, self.wake_at - time.monotonic())
 
     def look_at_clock(self):
         now = time.monotonic()
+        if self.wake_at is None or now < self.wake_at:
+            return
         if self.flush_at is not None and self.flush_at <= now:
             self.flush_at = None
             for run in self.runs.values():
                 self.send_heads(run)
+        for run in self.runs.values():
+            if run.tell_at is not None and run.tell_at <= now:
+                run.tell_at = None
+                self.say({"t": "turn", "id": run.number, "began": True})
         for run in [run for run in self.runs.values() if run.deadline is not None and run.deadline <= now]:
             self.stop(run, "timeout")
         for child in [child for child in self.children.values() if child.deaf is not None and child.deaf <= now]:
@@ -1791,7 +1807,7 @@ class Driver:
 
     def get_ready(self):
         """Prepares for the next run: forks its process in advance, and reads the count of out-of-memory kills."""
-        self.memory_kills = memory_kills(self.memory_events)
+        self.kills_before = self.memory_kills.count()
         if self.spare is None:
             self.spare = self.make_child(None)
 
@@ -1809,7 +1825,8 @@ class Driver:
         """
         child = run.child
         polite = child.name is not None and run.reason is None and run.header["grace"] > 0
-        run.reason = run.reason or reason
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(        run.reason = run.reason or reason
         if polite:
             run.deadline = time.monotonic() + run.header["grace"] / 1000
             child.interrupting = True
@@ -1828,8 +1845,7 @@ class Driver:
         extra = []
         if descriptors:
             extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(        try:
+        try:
             self.nursery.sendmsg([json.dumps(what).encode()], extra)
         except OSError:
             self.over = True  # nothing can run without a nursery; the host starts another driver
@@ -1867,6 +1883,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
         child.queue.append(run)
         self.next_run(child)
         if child.run is not run:
+            run.has_waited = True
             self.say({"t": "turn", "id": run.number, "began": False})
 
     def do_reply(self, header, body):
@@ -1931,7 +1948,8 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
         run = child.run = child.queue.popleft()
         run.started = time.monotonic()
         if child.name is not None:
-            self.say({"t": "turn", "id": run.number, "began": True})
+            # The host is not woken for a run that ends soon.
+            run.tell_at = run.started + (0 if run.has_waited else SHORT)
         if run.header["timeout"] is not None:
             run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
@@ -2011,7 +2029,8 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
             data = child.link.recv(1 << 18)
         except BlockingIOError:
             return False
-        except OSError:
+)driver_ends";
+inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(        except OSError:
             data = b""
         if not data:
             self.close_link(child)
@@ -2031,8 +2050,7 @@ inline constexpr std::string_view python_driver_driver_2 = R"driver_ends(       
 
     def close_link(self, child):
         if child.link is not None:
-)driver_ends";
-inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(            self.selector.unregister(child.link)
+            self.selector.unregister(child.link)
             child.link.close()
             child.link = None
             if child.name is not None and child.ended is None and not child.killed:
@@ -2129,7 +2147,7 @@ inline constexpr std::string_view python_driver_driver_3 = R"driver_ends(       
             if os.WIFSIGNALED(status):
                 header["signal"] = os.WTERMSIG(status)
                 if header["signal"] == signal.SIGKILL and run.reason is None:
-                    header["memory"] = memory_kills(self.memory_events) > self.memory_kills
+                    header["memory"] = self.memory_kills.count() > self.kills_before
             else:
                 header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:

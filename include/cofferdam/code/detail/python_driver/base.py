@@ -32,6 +32,7 @@ MOST_BETWEEN = 64 * 1024  # maximum bytes kept of each output stream of a contex
 MOST_UNREAD = 256 * 1024 * 1024  # maximum bytes of messages that wait until a run reads them
 LEFT = 71  # the exit code of a monitor that could not end all processes of its run
 LINGER = 0.5  # maximum seconds for which the output of an ended run may stay open
+SHORT = 0.01  # a run that ends within this number of seconds is short
 
 
 def prctl(option, value):
@@ -59,24 +60,28 @@ def give_back():
         pass
 
 
-def memory_events():
-    """Returns the path of the file that counts the out-of-memory kills in this container, or None if there is none."""
-    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
-        if os.access(path, os.R_OK):
-            return path
-    return None
+class MemoryKills:
+    """The count of out-of-memory kills in this container. Keeps the file of the kernel open, because opening it takes
+    much longer than reading it."""
 
+    def __init__(self):
+        self.descriptor = None
+        for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+            try:
+                self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                break
+            except OSError:
+                pass
 
-def memory_kills(path):
-    """Returns the count in the file that memory_events() has found, or 0 if it cannot be read."""
-    try:
-        with open(path) as stream:
-            for line in stream:
-                if line.startswith("oom_kill "):
+    def count(self):
+        """Returns the count, or 0 if it cannot be read."""
+        try:
+            for line in os.pread(self.descriptor, 4096, 0).splitlines():
+                if line.startswith(b"oom_kill "):
                     return int(line.split()[1])
-    except (OSError, TypeError, ValueError):
-        pass
-    return 0
+        except (OSError, TypeError, ValueError):
+            pass
+        return 0
 
 
 def write_all(fd, data):

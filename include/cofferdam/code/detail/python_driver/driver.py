@@ -14,7 +14,7 @@ import sys
 import time
 
 from base import GREETING, LINGER, MOST_BETWEEN, MOST_DISPLAYED, MOST_REPORT, MOST_UNREAD, PR_SET_CHILD_SUBREAPER
-from base import PR_SET_DUMPABLE, give_back, memory_events, memory_kills, prctl, read_exactly, write_all
+from base import PR_SET_DUMPABLE, SHORT, MemoryKills, give_back, prctl, read_exactly, write_all
 from files import changed_files, scan_files
 from nursery import Nursery
 
@@ -61,6 +61,8 @@ class Run:
         self.reason = None
         self.report = b""
         self.started = None
+        self.has_waited = False  # the host was told that the run waits in the queue of its context
+        self.tell_at = None  # the time at which the host is told that the run has begun, unless it has ended before
         self.before = {}
         self.displayed = 0
         self.said_last = b""  # the frame of a display that is sent together with the report
@@ -100,9 +102,10 @@ class Driver:
         self.next_child = 1
         self.arrived = bytearray()
         self.flush_at = None
+        self.wake_at = None  # the earliest time at which something must be done
         self.spare = None
-        self.memory_events = memory_events()
-        self.memory_kills = 0
+        self.memory_kills = None
+        self.kills_before = 0  # the count of out-of-memory kills before the runs that execute now
 
     @staticmethod
     def frame(header, *body):
@@ -144,6 +147,7 @@ class Driver:
         give_back()  # frees the memory that was needed to compile this program
         if not self.start():
             return 1
+        self.memory_kills = MemoryKills()  # after the start, so that no run inherits the descriptor
         self.selector.register(self.host_in, selectors.EVENT_READ, (self.from_host, None))
         self.selector.register(self.nursery, selectors.EVENT_READ, (self.from_nursery, None))
         self.over = False
@@ -163,19 +167,26 @@ class Driver:
     # -- time
 
     def patience(self):
-        times = [run.deadline for run in self.runs.values() if run.deadline is not None]
-        times += [child.linger for child in self.children.values() if child.linger is not None]
-        times += [child.deaf for child in self.children.values() if child.deaf is not None]
-        if self.flush_at is not None:
-            times.append(self.flush_at)
-        return max(0, min(times) - time.monotonic()) if times else None
+        times = [self.flush_at]
+        for run in self.runs.values():
+            times += run.deadline, run.tell_at
+        for child in self.children.values():
+            times += child.linger, child.deaf
+        self.wake_at = min((each for each in times if each is not None), default=None)
+        return None if self.wake_at is None else max(0, self.wake_at - time.monotonic())
 
     def look_at_clock(self):
         now = time.monotonic()
+        if self.wake_at is None or now < self.wake_at:
+            return
         if self.flush_at is not None and self.flush_at <= now:
             self.flush_at = None
             for run in self.runs.values():
                 self.send_heads(run)
+        for run in self.runs.values():
+            if run.tell_at is not None and run.tell_at <= now:
+                run.tell_at = None
+                self.say({"t": "turn", "id": run.number, "began": True})
         for run in [run for run in self.runs.values() if run.deadline is not None and run.deadline <= now]:
             self.stop(run, "timeout")
         for child in [child for child in self.children.values() if child.deaf is not None and child.deaf <= now]:
@@ -185,7 +196,7 @@ class Driver:
 
     def get_ready(self):
         """Prepares for the next run: forks its process in advance, and reads the count of out-of-memory kills."""
-        self.memory_kills = memory_kills(self.memory_events)
+        self.kills_before = self.memory_kills.count()
         if self.spare is None:
             self.spare = self.make_child(None)
 
@@ -260,6 +271,7 @@ class Driver:
         child.queue.append(run)
         self.next_run(child)
         if child.run is not run:
+            run.has_waited = True
             self.say({"t": "turn", "id": run.number, "began": False})
 
     def do_reply(self, header, body):
@@ -324,7 +336,8 @@ class Driver:
         run = child.run = child.queue.popleft()
         run.started = time.monotonic()
         if child.name is not None:
-            self.say({"t": "turn", "id": run.number, "began": True})
+            # The host is not woken for a run that ends soon.
+            run.tell_at = run.started + (0 if run.has_waited else SHORT)
         if run.header["timeout"] is not None:
             run.deadline = run.started + run.header["timeout"] / 1000
         if run.header["files"]:
@@ -521,7 +534,7 @@ class Driver:
             if os.WIFSIGNALED(status):
                 header["signal"] = os.WTERMSIG(status)
                 if header["signal"] == signal.SIGKILL and run.reason is None:
-                    header["memory"] = memory_kills(self.memory_events) > self.memory_kills
+                    header["memory"] = self.memory_kills.count() > self.kills_before
             else:
                 header["exit"] = os.WEXITSTATUS(status)
         if run.started is not None:
