@@ -41,6 +41,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -426,17 +427,32 @@ TEST_F(Local, the_environment_is_the_documented_one) {
   EXPECT_EQ(names, (std::vector<std::string>{"HOME", "LANG", "PATH", "SHELL", "TERM", "TMPDIR"}));
 }
 
+/// Returns the code of the error for a file command that has failed.
+std::error_code code_of_failed(const command_result& result) {
+  EXPECT_EQ(result.exit_code(), 1);
+  return cofferdam_test::code_of([&] { detail::throw_file_failure(result, "stat", "x"); });
+}
+
 // Another program can create an entry while a file command looks for it. Here `ls` finds the entry after the script has
 // not found it.
 TEST_F(Local, an_entry_that_is_created_while_a_file_command_looks_for_it_is_missing) {
   for (const std::string_view script : {detail::describe_script, detail::list_script, detail::remove_script}) {
     const std::string with_ls = "ls() { :; }; " + std::string(script);
     const command_result result = result_of(local().without_warning(), argv("sh", "-c", with_ls, "sh", "./absent"));
-    EXPECT_EQ(result.exit_code(), 1);
-    EXPECT_EQ(cofferdam_test::code_of([&] { detail::throw_file_failure(result, "stat", "absent"); }),
-              exec_errc::not_found)
-        << result.err().text();
+    EXPECT_EQ(code_of_failed(result), exec_errc::not_found) << result.err().text();
   }
+}
+
+// Another program can remove an entry that a file command has found. Here `stat` does not find it.
+TEST_F(Local, an_entry_that_is_removed_while_a_file_command_looks_at_it_is_missing_and_not_in_a_listing) {
+  const std::string with_stat = "stat() { echo \"stat: '$3': No such file or directory\" >&2; return 1; }; " +
+                                std::string(detail::describe_script);
+  const command_result single = result_of(local().without_warning(), argv("sh", "-c", with_stat, "sh", "./"));
+  EXPECT_EQ(code_of_failed(single), exec_errc::not_found) << single.err().text();
+  const command_result listed =
+      result_of(local().without_warning(), argv("sh", "-c", with_stat, "list", "./", "./absent"));
+  EXPECT_TRUE(listed.ok()) << listed.err().text();
+  EXPECT_EQ(listed.out().text(), "");
 }
 
 // Feature: B5

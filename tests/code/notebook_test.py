@@ -39,6 +39,7 @@ def programs():
 class Outcome:
     def __init__(self):
         self.streams, self.displays, self.report, self.header = [b"", b""], [], {}, {}
+        self.turns = []  # for each report about the run's turn: whether the run had begun
 
     @property
     def out(self):
@@ -88,12 +89,17 @@ class Host:
         self.process.stdin.write(struct.pack(">II", 4 + len(text) + len(body), len(text)) + text + body)
         self.process.stdin.flush()
 
-    def run(self, code, context="c", timeout=None, when=None):
-        """Runs a cell. Calls `when` once with the output, as soon as there is some."""
+    def begin(self, code, context="c", timeout=None):
+        """Sends a cell to the driver. Returns the number of its run."""
         self.number += 1
         request = {"code": code, "quiet": True}
         self.send({"op": "run", "id": self.number, "context": context, "keep": 1 << 20, "timeout": timeout,
                    "grace": 1000, "files": 0}, json.dumps(request).encode())
+        return self.number
+
+    def run(self, code, context="c", timeout=None, when=None):
+        """Runs a cell. Calls `when` once with the output, as soon as there is some."""
+        self.begin(code, context, timeout)
         outcome = Outcome()
         while True:
             header, body = self.read()
@@ -103,6 +109,8 @@ class Host:
                     when = when(self, body.decode())
             elif header["t"] == "display":
                 outcome.displays.append(json.loads(body))
+            elif header["t"] == "turn":
+                outcome.turns.append(header["began"])
             elif header["t"] == "end":
                 for index, size in enumerate(header["pieces"]):
                     outcome.streams[index // 2] += body[:size]
@@ -503,7 +511,8 @@ class Contexts(unittest.TestCase):
 
                 def cancel(host, text):
                     # Bash goes on after an interrupt that arrives while it starts a program.
-                    while "MARK" in code and not is_running(mark):
+                    commands = 2 if "setsid" in code else min(1, code.count("MARK"))
+                    while count_running(mark) < commands:
                         time.sleep(0.005)
                     host.cancel()
 
@@ -513,6 +522,17 @@ class Contexts(unittest.TestCase):
                 self.assertEqual(self.bash("echo $kept").out, "%d\n" % index)
         self.assertEqual(self.run_cell("x = !ps -eo args=\n[line for line in x if %r in line]" % mark).text, "[]")
 
+    def test_the_host_learns_of_runs_that_wait_or_are_not_short(self):
+        self.assertEqual(self.run_cell("import time; time.sleep(0.2)").turns, [True])
+        first, second = self.host.begin("time.sleep(0.2)"), self.host.begin("1")
+        turns, ended = {first: [], second: []}, 0
+        while ended < 2:
+            header = self.host.read()[0]
+            if header["t"] == "turn":
+                turns[header["id"]].append(header["began"])
+            ended += header["t"] == "end"
+        self.assertEqual(turns, {first: [True], second: [False, True]})
+
     def test_plain_python_stays_plain(self):
         host = Host(notebook=False)
         for code in ["!ls", "%pwd", "  x = 1", "get_ipython()"]:
@@ -521,15 +541,16 @@ class Contexts(unittest.TestCase):
         self.assertEqual(self.host.run("!ls", context=None).error[0], "SyntaxError")
 
 
-def is_running(arguments):
-    """Returns True if a process has these arguments."""
+def count_running(arguments):
+    """Returns the number of processes with these arguments."""
+    count = 0
     for each in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if each.read_bytes().decode(errors="replace").replace("\0", " ").strip() == arguments:
-                return True
+                count += 1
         except OSError:
             pass
-    return False
+    return count
 
 
 def alive(pid):

@@ -26,6 +26,7 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
@@ -175,11 +176,11 @@ class driver_core {
       std::shared_ptr<driver_question> sign;  // to check that the driver responds while the run waits in a queue
       while (!current_run->result && !cancelled && !silent && !current_run->listener_failure) {
         link->serve_calls(current_run);
-        const clock::time_point patience = patience_with(*current_run, in_context, limit, settings.interrupt_grace);
+        const clock::time_point patience = patience_with(*current_run, limit, settings.interrupt_grace);
         const wait_result ended = co_await current_run->changed.wait(patience);
         cancelled = ended == wait_result::cancelled;
         if (clock::now() < patience) continue;
-        silent = current_run->turn != run_turn::queued || (sign && !sign->answer);
+        silent = !current_run->waits_for_turn() || (sign && !sign->answer);
         if (silent) break;
         sign = std::make_shared<driver_question>(self->executor_);
         boost::json::object question;
@@ -281,10 +282,9 @@ class driver_core {
     }
   }
 
-  static clock::time_point patience_with(const driven_run& current_run, bool in_context,
-                                         std::chrono::milliseconds limit, std::chrono::milliseconds grace) {
-    if (in_context && current_run.turn == run_turn::unknown) return current_run.began + 3 * driver_slack;
-    if (current_run.turn == run_turn::queued) return clock::now() + driver_slack;
+  static clock::time_point patience_with(const driven_run& current_run, std::chrono::milliseconds limit,
+                                         std::chrono::milliseconds grace) {
+    if (current_run.waits_for_turn()) return clock::now() + driver_slack;
     if (limit > std::chrono::hours(24 * 365)) return clock::time_point::max();
     return current_run.began + limit + grace + driver_slack;
   }
@@ -385,7 +385,7 @@ class driver_core {
     boost::json::object body = request_values(request, &memory);
     body["code"] = request.source();
     boost::json::array functions(&memory);
-    for (const host_function& each : request.functions()) functions.emplace_back(described(each));
+    for (const host_function& each : request.functions()) functions.emplace_back(described(each, &memory));
     if (!functions.empty()) body["functions"] = std::move(functions);
     if (!request.final_name().empty()) {
       boost::json::object final_function(&memory);
@@ -402,13 +402,13 @@ class driver_core {
     return boost::json::serialize(body);
   }
 
-  static boost::json::object described(const host_function& function) {
-    boost::json::object about;
+  static boost::json::object described(const host_function& function, const boost::json::storage_ptr& memory) {
+    boost::json::object about(memory);
     about["name"] = function.name();
     about["doc"] = function.doc();
-    boost::json::array parameters;
+    boost::json::array parameters(memory);
     for (const host_parameter& each : function.parameters()) {
-      boost::json::object parameter;
+      boost::json::object parameter(memory);
       parameter["name"] = each.name();
       parameter["type"] = each.type();
       if (each.default_value()) parameter["default"] = *each.default_value();

@@ -108,7 +108,7 @@ class driver_frames {
 
  private:
   static boost::json::object parse(std::string_view text) {
-    // The members of a header share one block of memory. Values for users are in the body.
+    // The members of a header share blocks of memory. Values for users are in the body.
     std::error_code cause;
     boost::json::value value =
         parse_untrusted_json(text, cause, {}, boost::json::make_shared_resource<boost::json::monotonic_resource>());

@@ -80,7 +80,17 @@ class driven_run {
                      const std::shared_ptr<const waiting_run>& outer) {
     if (!request.on_output() && !request.on_display() && request.functions().empty()) return;
     listens = strand_of(plain_executor(caller));
-    waits = std::make_shared<const waiting_run>(driver, request.context(), outer);
+    if (!request.functions().empty()) waits = std::make_shared<const waiting_run>(driver, request.context(), outer);
+  }
+
+  /// Returns true if the run may still wait for its turn in a queue.
+  bool waits_for_turn() const noexcept {
+    return turn == run_turn::queued || (turn == run_turn::unknown && request.context());
+  }
+  /// Records that the run has begun.
+  void begin_turn() noexcept {
+    turn = run_turn::began;
+    began = std::chrono::steady_clock::now();
   }
 
   /// Waits until the request's listeners have received everything that was posted to them.
@@ -337,6 +347,7 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
     const auto found = runs_.find(static_cast<std::uint64_t>(number));
     if (found == runs_.end()) return;
     const std::shared_ptr<driven_run> run = found->second;
+    if (what != "turn" && run->waits_for_turn()) run->begin_turn();  // only a run that has begun sends other frames
     if (what == "out") {
       bytes& head = run->heads[number_at(frame.header, "stream").value_or(0) == 1 ? 1 : 0];
       const std::size_t room = run->keep > head.size() ? run->keep - head.size() : 0;
@@ -360,8 +371,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       run->calls.push_back(std::move(frame.body));
       run->changed.notify();
     } else if (what == "turn") {
-      run->turn = is_true_at(frame.header, "began") ? run_turn::began : run_turn::queued;
-      run->began = std::chrono::steady_clock::now();
+      run->begin_turn();
+      if (!is_true_at(frame.header, "began")) run->turn = run_turn::queued;
       run->changed.notify();
     } else if (what == "end") {
       runs_.erase(found);

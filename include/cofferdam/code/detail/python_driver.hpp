@@ -194,6 +194,7 @@ class TooLarge(Exception):
     pass
 
 
+MOST_VALUE = 4 * 1024 * 1024  # maximum bytes of an encoded value
 CLASSES = {}  # name of a class that the host has described -> its OwnClass
 COLUMN_KINDS = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "M": "datetime"}
 
@@ -366,9 +367,9 @@ class Encoder:
             if kind == "any" and all(type(one) is str or one is None or one != one for one in cells):
                 kind, cells = "text", [one if type(one) is str else None for one in cells]
             self.spend(len(name))
-            made.append({"name": name, "type": kind, "dtype": str(column.dtype),
 )driver_ends";
-inline constexpr std::string_view python_driver_values_2 = R"driver_ends(                         "values": [self.one(one, depth + 3) for one in cells]})
+inline constexpr std::string_view python_driver_values_2 = R"driver_ends(            made.append({"name": name, "type": kind, "dtype": str(column.dtype),
+                         "values": [self.one(one, depth + 3) for one in cells]})
         return {"$python": "table", "index": names, "columns": made}
 
     def cell(self, pandas, one):
@@ -571,9 +572,9 @@ def decoded(value):
         return number_of(value["text"])
     if kind == "float":
         return float(value["text"])
-    if kind == "str":
 )driver_ends";
-inline constexpr std::string_view python_driver_values_3 = R"driver_ends(        return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
+inline constexpr std::string_view python_driver_values_3 = R"driver_ends(    if kind == "str":
+        return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
     if kind == "bytes":
         return base64.b64decode(value["base64"], validate=True)
     if kind == "bytearray":
@@ -851,8 +852,6 @@ def complain(text):
         pass
 
 
-MAX_VALUE = 4 * 1024 * 1024  # the maximum size of an encoded value
-
 # The request of Interpreter.rehearse.
 REHEARSAL = """{"code": "1 + 1", "variables": {"_": 1}}"""
 
@@ -1023,9 +1022,9 @@ class Interpreter:
         if last is not None:
             last = compile(last, filename, "eval", flags, True)
         if tree.body:
+            self.evaluate(compile(tree, filename, "exec", flags, True))
 )driver_ends";
-inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(            self.evaluate(compile(tree, filename, "exec", flags, True))
-        return None if last is None else self.evaluate(last)
+inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(        return None if last is None else self.evaluate(last)
 
     def run(self, request):
         """Executes one request and sends its report. Returns the exit code.
@@ -1073,9 +1072,9 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
         try:
             self.restore_environment()
             if failure is not None:
-                report["error"] = describe(failure, filename, "quiet" in request)
+                report["error"] = describe(failure, filename, request.get("quiet", False))
             if self.has_final:
-                encoder = Encoder(MAX_VALUE)
+                encoder = Encoder(MOST_VALUE)
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # probably out of memory
@@ -1115,7 +1114,7 @@ inline constexpr std::string_view python_driver_interpreter_3 = R"driver_ends(  
                 linecache.cache.pop(name, None)
 
     def report_value(self, report, value):
-        encoder = Encoder(MAX_VALUE)
+        encoder = Encoder(MOST_VALUE)
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)

@@ -28,6 +28,7 @@ class TooLarge(Exception):
     pass
 
 
+MOST_VALUE = 4 * 1024 * 1024  # maximum bytes of an encoded value
 CLASSES = {}  # name of a class that the host has described -> its OwnClass
 COLUMN_KINDS = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "M": "datetime"}
 
@@ -200,9 +201,9 @@ class Encoder:
             if kind == "any" and all(type(one) is str or one is None or one != one for one in cells):
                 kind, cells = "text", [one if type(one) is str else None for one in cells]
             self.spend(len(name))
-            made.append({"name": name, "type": kind, "dtype": str(column.dtype),
 )driver_ends";
-inline constexpr std::string_view python_kernel_2 = R"driver_ends(                         "values": [self.one(one, depth + 3) for one in cells]})
+inline constexpr std::string_view python_kernel_2 = R"driver_ends(            made.append({"name": name, "type": kind, "dtype": str(column.dtype),
+                         "values": [self.one(one, depth + 3) for one in cells]})
         return {"$python": "table", "index": names, "columns": made}
 
     def cell(self, pandas, one):
@@ -405,9 +406,9 @@ def decoded(value):
         return number_of(value["text"])
     if kind == "float":
         return float(value["text"])
-    if kind == "str":
 )driver_ends";
-inline constexpr std::string_view python_kernel_3 = R"driver_ends(        return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
+inline constexpr std::string_view python_kernel_3 = R"driver_ends(    if kind == "str":
+        return base64.b64decode(value["base64"], validate=True).decode("utf-8", "surrogatepass")
     if kind == "bytes":
         return base64.b64decode(value["base64"], validate=True)
     if kind == "bytearray":
@@ -499,7 +500,7 @@ def last_value(names):
     """Returns the value of the last cell as JSON. IPython keeps it in `Out`, also if the code has bound `_`."""
     outputs = names.get("Out")
     value = outputs[max(outputs)] if type(outputs) is dict and outputs else names.get("_")
-    encoder = Encoder(4 << 20)
+    encoder = Encoder(MOST_VALUE)
     return json.dumps({"value": encoder.encode(value), "value_exact": encoder.exact, "text": text_of(value, 65536)})
 )driver_ends";
 

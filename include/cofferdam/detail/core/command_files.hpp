@@ -112,18 +112,20 @@ inline std::string without_names(std::string_view message) {
 
 // Prints a record of two texts for each file: the facts with the path, and the target of a symbolic link. An "x" after
 // the target protects line breaks at its end, which the shell would remove. `stat` prints UNKNOWN for an id that has no
-// name. In all these scripts, the message of `ls` has the reason why an entry does not exist: it is missing, or a file
-// is in the place of a directory above it. If `ls` finds the entry, it was created in this moment.
+// name. In a listing, `$0` is "list"; entries that another program has just removed are left out then. In all these
+// scripts, the message of `ls` has the reason why an entry does not exist: it is missing, or a file is in the place of
+// a directory above it. If `ls` finds the entry, it was created in this moment, or is a link without a target.
 inline constexpr std::string_view describe_script =
     "for f do l=; if [ -L \"$f\" ]; then t=l; l=$(readlink -n \"$f\" && echo x); l=${l%x}; elif [ -d \"$f\" ]; then "
-    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; else ls -d \"$f\" >/dev/null && "
-    "echo 'No such file' >&2; exit 1; fi; "
-    "printf '%s %s %s\\0%s\\0' \"$t\" \"$(stat -c '%s %a %Y %u %g %U %G' \"$f\")\" \"$f\" \"$l\"; done";
+    "t=d; elif [ -f \"$f\" ]; then t=f; elif [ -e \"$f\" ]; then t=o; elif [ \"$0\" = list ]; then continue; else "
+    "ls -d \"$f\" >/dev/null && echo 'No such file' >&2; exit 1; fi; "
+    "if s=$(stat -c '%s %a %Y %u %g %U %G' \"$f\"); then printf '%s %s %s\\0%s\\0' \"$t\" \"$s\" \"$f\" \"$l\"; "
+    "elif [ \"$0\" != list ]; then exit 1; fi; done";
 
 inline constexpr std::string_view list_script =
     "if [ ! -e \"$1\" ]; then ls -d \"$1\" >/dev/null && echo 'No such file' >&2; exit 1; fi; "
     "if [ ! -d \"$1\" ]; then echo 'Not a directory' >&2; exit 1; fi; "
-    "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" sh {} +";
+    "exec find -H \"$1\" -mindepth 1 ${3:+-maxdepth \"$3\"} -exec sh -c \"$2\" list {} +";
 
 inline constexpr std::string_view remove_script =
     "if [ ! -e \"$1\" ] && [ ! -L \"$1\" ]; then ls -d \"$1\" >/dev/null && echo 'No such file' >&2; exit 1; fi; "
@@ -259,7 +261,7 @@ awaitable<std::vector<directory_entry>> list_by_command(E& environment, std::str
   return list_place(environment, below_workspace(path), options);
 }
 
-/// Runs a command that changes files and has no output. Throws if it fails.
+/// Runs a command that changes files. Ignores its output. Throws if it fails.
 /// \param taken  the code for an entry that exists at the path.
 template <class E>
 awaitable<void> change_by_command(E& environment, std::vector<std::string> words, std::string doing, std::string path,

@@ -8,7 +8,7 @@ import struct
 import sys
 
 from base import DRIVER, MOST_REPORT, read_exactly, write_all
-from values import Encoder, clean, decode, is_plain, remember_source, set_classes, set_variables, text_of
+from values import MOST_VALUE, Encoder, clean, decode, is_plain, remember_source, set_classes, set_variables, text_of
 
 
 class HostFunctionError(RuntimeError):
@@ -211,8 +211,6 @@ def complain(text):
     except Exception:  # the code has closed or replaced sys.stderr
         pass
 
-
-MAX_VALUE = 4 * 1024 * 1024  # the maximum size of an encoded value
 
 # The request of Interpreter.rehearse.
 REHEARSAL = """{"code": "1 + 1", "variables": {"_": 1}}"""
@@ -433,9 +431,9 @@ class Interpreter:
         try:
             self.restore_environment()
             if failure is not None:
-                report["error"] = describe(failure, filename, "quiet" in request)
+                report["error"] = describe(failure, filename, request.get("quiet", False))
             if self.has_final:
-                encoder = Encoder(MAX_VALUE)
+                encoder = Encoder(MOST_VALUE)
                 report["final"] = {key: encoder.encode(value) for key, value in self.final.items()}
                 report["final_exact"] = encoder.exact
         except BaseException as worse:  # probably out of memory
@@ -475,7 +473,7 @@ class Interpreter:
                 linecache.cache.pop(name, None)
 
     def report_value(self, report, value):
-        encoder = Encoder(MAX_VALUE)
+        encoder = Encoder(MOST_VALUE)
         report["value"] = encoder.encode(value)
         report["value_exact"] = encoder.exact
         report["text"] = text_of(value, 65536)

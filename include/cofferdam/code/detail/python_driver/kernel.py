@@ -4,7 +4,7 @@
 after it. The host calls these functions in cells of their own."""
 import base64
 import json
-from values import Encoder, remember_source, set_classes, set_variables, text_of
+from values import MOST_VALUE, Encoder, remember_source, set_classes, set_variables, text_of
 
 PARTS = []  # the text of a request, which comes in parts, because the service bounds the size of a cell
 
@@ -28,5 +28,5 @@ def last_value(names):
     """Returns the value of the last cell as JSON. IPython keeps it in `Out`, also if the code has bound `_`."""
     outputs = names.get("Out")
     value = outputs[max(outputs)] if type(outputs) is dict and outputs else names.get("_")
-    encoder = Encoder(4 << 20)
+    encoder = Encoder(MOST_VALUE)
     return json.dumps({"value": encoder.encode(value), "value_exact": encoder.exact, "text": text_of(value, 65536)})

@@ -18,6 +18,7 @@ class TooLarge(Exception):
     pass
 
 
+MOST_VALUE = 4 * 1024 * 1024  # maximum bytes of an encoded value
 CLASSES = {}  # name of a class that the host has described -> its OwnClass
 COLUMN_KINDS = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "M": "datetime"}
 
