@@ -157,7 +157,6 @@ class driver_core {
     const Settings& settings = *self->settings;
     const std::size_t keep = std::min(asked.kept_output().value_or(settings.kept_output), max_kept);
     const auto limit = asked.timeout().value_or(settings.timeout);
-    const bool in_context = asked.context().has_value();
     self->require_no_deadlock(waiting.get(), asked.context());
     const auto current_run = std::make_shared<driven_run>(self->executor_, std::move(asked), keep);
     current_run->prepare_calls(caller, self.get(), waiting);
