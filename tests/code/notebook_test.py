@@ -524,7 +524,7 @@ class Contexts(unittest.TestCase):
 
     def test_the_host_learns_of_runs_that_wait_or_are_not_short(self):
         self.assertEqual(self.run_cell("import time; time.sleep(0.2)").turns, [True])
-        first, second = self.host.begin("time.sleep(0.2)"), self.host.begin("1")
+        first, second = self.host.begin("time.sleep(0.2)"), self.host.begin("time.sleep(0.2)")
         turns, ended = {first: [], second: []}, 0
         while ended < 2:
             header = self.host.read()[0]
