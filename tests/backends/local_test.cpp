@@ -455,6 +455,16 @@ TEST_F(Local, an_entry_that_is_removed_while_a_file_command_looks_at_it_is_missi
   EXPECT_EQ(listed.out().text(), "");
 }
 
+TEST_F(Local, a_listing_fails_if_a_directory_in_it_cannot_be_searched) {
+  COFFERDAM_NEEDS("root", ::getuid() == 0, "that a listing leaves out nothing that it may not look at");
+  const std::string as_nobody =
+      "mkdir -m 0744 locked && touch locked/a && chmod 0755 . && exec setpriv --reuid=65534 --regid=65534 "
+      "--clear-groups sh -c \"$1\" list ./locked/a";
+  const command_result result =
+      result_of(local().without_warning(), argv("sh", "-c", as_nobody, "sh", std::string(detail::describe_script)));
+  EXPECT_EQ(code_of_failed(result), exec_errc::permission_denied) << result.err().text();
+}
+
 // Feature: B5
 TEST_F(Local, the_default_timeout_holds) {
   const command_result result = result_of(local().without_warning().default_timeout(200ms), shell("sleep 30"));
