@@ -4,7 +4,7 @@
 
 #include <cofferdam/warden/detail/wire.hpp>
 
-#include "support/census.hpp"
+#include "support/hostile.hpp"
 #include "support/wire_client.hpp"
 
 #include <gtest/gtest.h>
@@ -361,10 +361,7 @@ inline std::string unique_sleep() {
 /// Returns the ids of the living processes whose command line contains `mark`.
 inline std::vector<pid_t> living_with(std::string_view mark) {
   std::vector<pid_t> found;
-  for (const process_entry& entry : process_table())
-    if (!entry.is_zombie() && entry.pid != ::getpid() &&
-        read_proc("/proc/" + std::to_string(entry.pid) + "/cmdline").find(mark) != std::string::npos)
-      found.push_back(entry.pid);
+  for (const process_entry& entry : marked(std::string(mark))) found.push_back(entry.pid);
   return found;
 }
 

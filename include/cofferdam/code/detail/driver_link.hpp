@@ -371,8 +371,11 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       run->calls.push_back(std::move(frame.body));
       run->changed.notify();
     } else if (what == "turn") {
-      run->begin_turn();
-      if (!is_true_at(frame.header, "began")) run->turn = run_turn::queued;
+      if (is_true_at(frame.header, "began")) {
+        run->begin_turn();
+      } else {
+        run->turn = run_turn::queued;
+      }
       run->changed.notify();
     } else if (what == "end") {
       runs_.erase(found);

@@ -112,9 +112,9 @@ inline std::string without_names(std::string_view message) {
 
 // Prints a record of two texts for each file: the facts with the path, and the target of a symbolic link. An "x" after
 // the target protects line breaks at its end, which the shell would remove. `stat` prints UNKNOWN for an id that has no
-// name. In a listing, `$0` is "list"; entries that another program has just removed are left out then, but an entry in a
-// directory that cannot be searched is an error. In all these scripts, the message of `ls` has the reason why an entry
-// is not found: it is missing, or a file is in the place of a directory above it. If `ls` finds the entry, it was
+// name. In a listing, `$0` is "list"; entries that another program has just removed are left out then, but an entry in
+// a directory that cannot be searched is an error. In all these scripts, the message of `ls` has the reason why an
+// entry is not found: it is missing, or a file is in the place of a directory above it. If `ls` finds the entry, it was
 // created in this moment, or is a link without a target.
 inline constexpr std::string_view describe_script =
     "for f do l=; if [ -L \"$f\" ]; then t=l; l=$(readlink -n \"$f\" && echo x); l=${l%x}; elif [ -d \"$f\" ]; then "

@@ -37,6 +37,13 @@ inline awaitable<std::string> read_until(process& running, std::string expected)
   co_return seen;
 }
 
+/// Starts a command whose process a check shares with a coroutine beside it.
+template <class E>
+awaitable<std::shared_ptr<process>> start_shared(E& env, command c) {
+  process started = co_await env.start(std::move(c));
+  co_return std::make_shared<process>(std::move(started));
+}
+
 }  // namespace detail
 
 TYPED_TEST_P(streaming_conformance, output_comes_while_the_command_runs) {
@@ -127,8 +134,7 @@ TYPED_TEST_P(streaming_conformance, writing_more_than_an_ended_command_took_is_a
 
 TYPED_TEST_P(streaming_conformance, megabytes_go_round_while_both_sides_work) {
   this->with([](auto& env) -> awaitable<void> {
-    process started = co_await env.start(shell("cat").open_input().keep_output(0));
-    const auto running = std::make_shared<process>(std::move(started));
+    const auto running = co_await detail::start_shared(env, shell("cat").open_input().keep_output(0));
     bytes content(4 * 1024 * 1024);
     for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::byte>(i * 7 % 251);
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -248,8 +254,7 @@ TYPED_TEST_P(streaming_conformance, a_program_that_cannot_be_started_is_a_finish
 
 TYPED_TEST_P(streaming_conformance, cancelling_a_read_loses_nothing_and_leaves_the_command_running) {
   this->with([](auto& env) -> awaitable<void> {
-    process started = co_await env.start(shell("read go; echo went on").open_input());
-    const auto running = std::make_shared<process>(std::move(started));
+    const auto running = co_await detail::start_shared(env, shell("read go; echo went on").open_input());
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const auto work = [running]() -> awaitable<void> { co_await running->read(); };
     detail::side_task task(executor, work);
@@ -265,8 +270,8 @@ TYPED_TEST_P(streaming_conformance, cancelling_a_read_loses_nothing_and_leaves_t
 
 TYPED_TEST_P(streaming_conformance, cancelling_a_wait_ends_the_command) {
   this->with([](auto& env) -> awaitable<void> {
-    process started = co_await env.start(shell("echo up; while :; do echo x >> alive; sleep 0.02; done"));
-    const auto running = std::make_shared<process>(std::move(started));
+    const auto running =
+        co_await detail::start_shared(env, shell("echo up; while :; do echo x >> alive; sleep 0.02; done"));
     std::string up = co_await detail::read_until(*running, "up\n");
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const auto work = [running]() -> awaitable<void> { co_await running->wait(); };
