@@ -195,7 +195,7 @@ TEST(Attack, OU_05_broken_utf8_becomes_valid_text_and_the_bytes_stay) {
       {"\xF0\x9F\x98"sv, 1},
   };
   for (const row& sample : rows) {
-    SCOPED_TRACE(testing::PrintToString(sample.raw));
+    SCOPED_TRACE(::testing::PrintToString(sample.raw));
     const captured_output kept = collect(sample.raw);
     EXPECT_EQ(as_text(kept.head()), sample.raw);
     EXPECT_EQ(kept.repairs(), sample.repairs);
@@ -267,7 +267,7 @@ TEST(Attack, OU_06_nothing_printed_acts_on_a_terminal) {
       "\a\v\f\0\x7f"sv,
   };
   for (const std::string_view attack : attacks) {
-    SCOPED_TRACE(testing::PrintToString(attack));
+    SCOPED_TRACE(::testing::PrintToString(attack));
     const std::string output = "before " + std::string(attack) + " after\n";
     const captured_output kept = collect(output);
     EXPECT_EQ(as_text(kept.head()), output) << "the raw bytes stay";
@@ -358,7 +358,7 @@ TEST(Attack, OU_12_a_command_in_a_log_is_one_line_that_says_what_it_was) {
                                   "ls\0next"s,
                                   "a\\nb"};
   for (const std::string& command : commands) {
-    SCOPED_TRACE(testing::PrintToString(command));
+    SCOPED_TRACE(::testing::PrintToString(command));
     const std::string line = "run \"" + one_line(command) + "\"";
     EXPECT_EQ(line.find_first_of("\n\r\v\f\0"s), std::string::npos);
     EXPECT_FALSE(acts_on_a_terminal(line));

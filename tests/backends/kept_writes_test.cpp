@@ -12,7 +12,7 @@
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/middleware/timeout.hpp>
 
-#include "../support/run.hpp"
+#include "support/run.hpp"
 
 #include <gtest/gtest.h>
 

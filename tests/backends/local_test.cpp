@@ -129,8 +129,8 @@ TEST_F(Local, an_environment_that_is_dropped_leaves_no_folder_when_the_program_e
     return;
   }
   const std::string only = std::string("--gtest_filter=") +
-                           testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "." +
-                           testing::UnitTest::GetInstance()->current_test_info()->name();
+                           ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "." +
+                           ::testing::UnitTest::GetInstance()->current_test_info()->name();
   const pid_t child = ::fork();
   if (child == 0) {
     ::setenv(variable, folder_.c_str(), 1);

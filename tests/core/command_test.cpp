@@ -218,7 +218,7 @@ TEST(Command, a_variable_set_twice_has_the_second_value_and_its_first_place) {
 TEST(Command, a_variable_name_that_cannot_be_one_is_refused) {
   for (const std::string& name : {""s, "A=B"s, "="s, "A\0B"s, "A\nB"s, "A\rB"s})
     EXPECT_EQ(thrown_by([&] { static_cast<void>(shell("x").variable(name, "v")); }), exec_errc::invalid_argument)
-        << testing::PrintToString(name);
+        << ::testing::PrintToString(name);
 }
 
 TEST(Command, a_variable_value_may_hold_anything_but_nul) {

@@ -246,7 +246,7 @@ TEST(PrintableText, random_scripts_look_as_on_a_slow_screen) {
       else
         text += script.back();
     }
-    ASSERT_EQ(printable_text(text), slow_screen(script)) << testing::PrintToString(text);
+    ASSERT_EQ(printable_text(text), slow_screen(script)) << ::testing::PrintToString(text);
   }
 }
 
@@ -260,8 +260,8 @@ TEST(PrintableText, any_bytes_come_out_harmless_and_bounded) {
     std::string text;
     for (auto count = random() % 20; count > 0; --count) text += pieces[random() % std::size(pieces)];
     const std::string shown = printable_text(text);
-    ASSERT_TRUE(is_harmless(shown)) << testing::PrintToString(text) << "\n" << testing::PrintToString(shown);
-    ASSERT_LE(shown.size(), 4 * text.size()) << testing::PrintToString(text);
+    ASSERT_TRUE(is_harmless(shown)) << ::testing::PrintToString(text) << "\n" << ::testing::PrintToString(shown);
+    ASSERT_LE(shown.size(), 4 * text.size()) << ::testing::PrintToString(text);
     const std::string line = one_line(text, 50);
     ASSERT_TRUE(is_harmless(line));
     ASSERT_EQ(line.find('\n'), std::string::npos);

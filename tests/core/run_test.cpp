@@ -87,9 +87,9 @@ awaitable<void> fails_when_told_to_end() {
 }
 
 std::string standard_error_of(int (*body)(), int expected) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const int status = body();
-  std::string printed = testing::internal::GetCapturedStderr();
+  std::string printed = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(status, expected);
   return printed;
 }
@@ -130,9 +130,9 @@ TEST(RunProgram, a_coroutine_that_ends_in_order_after_a_signal_has_its_own_statu
 
 TEST(RunProgram, a_failure_after_a_signal_is_printed) {
   const std::string printed = in_forked_host([] {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     const int status = run(fails_when_told_to_end());
-    return std::to_string(status) + testing::internal::GetCapturedStderr();
+    return std::to_string(status) + ::testing::internal::GetCapturedStderr();
   });
   EXPECT_TRUE(printed.starts_with("143")) << printed;
   EXPECT_NE(printed.find("not everything could be closed"), std::string::npos) << printed;
@@ -190,9 +190,9 @@ awaitable<void> fails_in_a_handler(bool& closed) {
 
 TEST(RunProgram, an_exception_of_another_handler_cancels_the_coroutine) {
   bool closed = false;
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(run(fails_in_a_handler(closed)), 1);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("a handler failed"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("a handler failed"), std::string::npos);
   EXPECT_TRUE(closed);
 }
 

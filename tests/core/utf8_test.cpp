@@ -142,8 +142,8 @@ TEST(Utf8, all_four_byte_mixtures_of_border_bytes_are_repaired_as_the_standard_d
         for (const char d : borders) {
           raw = {a, b, c, d};
           const repaired ours = repair(raw);
-          ASSERT_EQ(ours, whatwg_repair(raw)) << testing::PrintToString(raw);
-          ASSERT_EQ(is_valid_utf8(raw), ours.count == 0) << testing::PrintToString(raw);
+          ASSERT_EQ(ours, whatwg_repair(raw)) << ::testing::PrintToString(raw);
+          ASSERT_EQ(is_valid_utf8(raw), ours.count == 0) << ::testing::PrintToString(raw);
         }
 }
 
@@ -164,7 +164,7 @@ TEST(Utf8, long_mixtures_are_repaired_as_the_standard_decoder_does) {
     std::string raw;
     for (auto count = random() % 12; count > 0; --count) raw += pieces[random() % std::size(pieces)];
     const repaired ours = repair(raw);
-    ASSERT_EQ(ours, whatwg_repair(raw)) << testing::PrintToString(raw);
+    ASSERT_EQ(ours, whatwg_repair(raw)) << ::testing::PrintToString(raw);
     ASSERT_TRUE(is_valid_utf8(ours.text));
   }
 }
@@ -185,7 +185,7 @@ TEST(Utf8, a_text_cut_inside_a_sequence_loses_exactly_its_begin) {
 TEST(Utf8, a_broken_end_that_nothing_could_complete_stays) {
   for (const std::string_view raw :
        {"a\xFF"sv, "a\x80"sv, "a\xC0"sv, "a\xED\xA0"sv, "a\xF5\x80"sv, "\xE0\x9F"sv, "\xF0\x9F\x98\x80\x80"sv})
-    EXPECT_EQ(without_cut_end(raw), raw) << testing::PrintToString(raw);
+    EXPECT_EQ(without_cut_end(raw), raw) << ::testing::PrintToString(raw);
   EXPECT_EQ(without_cut_end("\xE0\xF0\x90"sv), "\xE0"sv);
   EXPECT_EQ(without_cut_end(""sv), ""sv);
 }

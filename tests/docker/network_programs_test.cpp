@@ -4,7 +4,7 @@
 #include <cofferdam/network/egress_policy.hpp>
 #include <cofferdam/network/network_event.hpp>
 
-#include "docker_support.hpp"
+#include "docker/docker_support.hpp"
 #include "network/egress_host.hpp"
 #include "network/programs_behind_proxy.hpp"
 

@@ -5,7 +5,7 @@
 #include <cofferdam/core/with.hpp>
 #include <cofferdam/network/allow_hosts.hpp>
 
-#include "docker_support.hpp"
+#include "docker/docker_support.hpp"
 #include "network/egress_host.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
-#include "../../examples/custom_backend.hpp"
+#include "../examples/custom_backend.hpp"
 
 #include <cofferdam/core/file_operations.hpp>
 #include <cofferdam/testing/provider_conformance.hpp>

@@ -70,7 +70,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 constexpr const char* without_ipv6 =
     R"({"spec": {"securityContext": {"sysctls": [{"name": "net.ipv6.conf.all.disable_ipv6", "value": "1"}]}}})";
 
-class KubernetesAllowHosts : public testing::Test {
+class KubernetesAllowHosts : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (!has_firewall()) return;

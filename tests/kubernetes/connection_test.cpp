@@ -57,7 +57,7 @@ const std::vector<std::string> old{"v4.channel.k8s.io"};
 const std::vector<std::string> unknown_one{"v9.channel.k8s.io"};
 const std::vector<std::string> both{"v5.channel.k8s.io", "v4.channel.k8s.io"};
 
-class KubeConnection : public testing::Test {
+class KubeConnection : public ::testing::Test {
  protected:
   void SetUp() override { COFFERDAM_NEEDS_CLUSTER("that the client works with a real API server"); }
 

@@ -84,7 +84,7 @@ std::size_t descriptors() {
   return count;
 }
 
-class KubernetesFaults : public testing::Test {
+class KubernetesFaults : public ::testing::Test {
  protected:
   void SetUp() override { COFFERDAM_NEEDS_CLUSTER("that broken connections to an API server are typed errors"); }
   void TearDown() override {

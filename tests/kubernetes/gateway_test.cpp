@@ -26,7 +26,7 @@ using cofferdam_test::run_sdk_script;
 using cofferdam_test::sdk_peers;
 using cofferdam_test::sdk_script;
 
-class KubernetesGateway : public testing::Test {
+class KubernetesGateway : public ::testing::Test {
  protected:
   void SetUp() override {
     COFFERDAM_NEEDS_CLUSTER("what E2B's own SDKs say to the gateway over pods");

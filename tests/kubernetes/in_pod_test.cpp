@@ -47,7 +47,7 @@ using cofferdam_test::open_api;
 using cofferdam_test::pause_for;
 using cofferdam_test::run;
 
-class KubernetesAdoption : public testing::Test {
+class KubernetesAdoption : public ::testing::Test {
  protected:
   void SetUp() override {
     COFFERDAM_NEEDS_CLUSTER("that commands run in pods that others have made");

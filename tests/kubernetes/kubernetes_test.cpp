@@ -65,7 +65,7 @@ awaitable<void> multiply(std::string image, kubernetes::pod_options options) {
   });
 }
 
-class KubernetesBackend : public testing::Test {
+class KubernetesBackend : public ::testing::Test {
  protected:
   void SetUp() override { COFFERDAM_NEEDS_CLUSTER("that pods of a real cluster run commands"); }
 

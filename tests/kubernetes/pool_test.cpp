@@ -45,7 +45,7 @@ using cofferdam_test::open_api;
 using cofferdam_test::pause_for;
 using cofferdam_test::run;
 
-class KubernetesPool : public testing::Test {
+class KubernetesPool : public ::testing::Test {
  protected:
   void SetUp() override { COFFERDAM_NEEDS_CLUSTER("that pools of pods hand each pod out once"); }
 

@@ -58,7 +58,7 @@ using cofferdam_test::marked;
 using cofferdam_test::open_api;
 using cofferdam_test::run;
 
-class KubernetesTemplate : public testing::Test {
+class KubernetesTemplate : public ::testing::Test {
  protected:
   void SetUp() override {
     COFFERDAM_NEEDS_CLUSTER("that commands run in sandboxes of agent-sandbox");

@@ -35,7 +35,7 @@ using cofferdam_test::kubeconfig_text;
 using cofferdam_test::run;
 using cofferdam_test::server_field;
 
-class KubernetesTrust : public testing::Test {
+class KubernetesTrust : public ::testing::Test {
  protected:
   void SetUp() override { COFFERDAM_NEEDS_CLUSTER("that the certificate of a real API server is verified"); }
 

@@ -50,7 +50,7 @@ using cofferdam_test::marked;
 using cofferdam_test::open_api;
 using cofferdam_test::run;
 
-class KubernetesWithoutConfigMaps : public testing::Test {
+class KubernetesWithoutConfigMaps : public ::testing::Test {
  protected:
   static inline const std::string busybox = "cofferdam-test/busybox:1";
   static inline const std::string first_process = "tr '\\0' ' ' </proc/1/cmdline";

@@ -51,7 +51,7 @@ addresses pretended(const std::string& host, std::error_code& failure) {
   return {asio::ip::make_address("192.0.2.1")};
 }
 
-class HostLookups : public testing::Test {
+class HostLookups : public ::testing::Test {
  protected:
   HostLookups() { is_silent = true; }
   ~HostLookups() override {

@@ -111,7 +111,7 @@ class piece_source {
   int* asked_;
 };
 
-class HttpClient : public testing::Test {
+class HttpClient : public ::testing::Test {
  protected:
   ~HttpClient() override { EXPECT_EQ(peer.open, 0) << "a stream was left open"; }
 

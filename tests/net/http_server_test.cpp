@@ -54,7 +54,7 @@ std::size_t count(std::string_view text, std::string_view what) {
 }
 std::string status_line(std::string_view text) { return std::string(text.substr(0, text.find("\r\n"))); }
 
-class HttpServer : public testing::Test {
+class HttpServer : public ::testing::Test {
  protected:
   site site_;
 

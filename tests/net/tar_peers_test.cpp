@@ -67,7 +67,7 @@ struct thing {
 };
 void PrintTo(const thing& item, std::ostream* to) {
   *to << "type " << static_cast<int>(item.type) << " mode " << std::oct << item.mode << std::dec << " "
-      << testing::PrintToString(item.content.substr(0, 40)) << " (" << item.content.size() << " bytes)";
+      << ::testing::PrintToString(item.content.substr(0, 40)) << " (" << item.content.size() << " bytes)";
 }
 using things = std::map<std::string, thing>;
 
@@ -304,7 +304,7 @@ TEST(TarPeers, their_large_numbers_are_understood) {
                                   .owner(4000000000, 3000000000)
                                   .modified(-86400)
                                   .mode(reader.entry().mode()))
-        << line << testing::PrintToString(reader.entry());
+        << line << ::testing::PrintToString(reader.entry());
     cofferdam::detail::tar_reader careful;
     careful.feed(cofferdam::as_bytes(head));
     EXPECT_EQ(thrown_by([&] { careful.next(); }), exec_errc::too_large) << line;

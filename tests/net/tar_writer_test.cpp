@@ -124,7 +124,7 @@ TEST(TarWriter, what_ustar_cannot_hold_stands_in_a_pax_header) {
       {file("new\nline"), true},
       {file("n").mode(07777), true}};
   for (const auto& [entry, fits] : entries) {
-    EXPECT_EQ(head(entry).size(), fits ? 512U : 1536U) << testing::PrintToString(entry);
+    EXPECT_EQ(head(entry).size(), fits ? 512U : 1536U) << ::testing::PrintToString(entry);
     EXPECT_EQ(back(entry), entry);
   }
 }

@@ -74,7 +74,7 @@ cofferdam::error failure_of(const connector& target) {
 }
 
 /// A fixture with a certificate authority, and with servers whose certificates this authority has signed.
-class Tls : public testing::Test {
+class Tls : public ::testing::Test {
  protected:
   void SetUp() override {
     COFFERDAM_NEEDS("python3", cofferdam_test::has_python(), "that TLS works with a real server");

@@ -138,7 +138,7 @@ error failure_of(F&& make) {
   return error(exec_errc{}, "");
 }
 
-class Websocket : public testing::Test {
+class Websocket : public ::testing::Test {
  protected:
   ~Websocket() override { EXPECT_EQ(peer.open, 0) << "a stream was left open"; }
 
@@ -543,7 +543,7 @@ std::string python_with_websockets() {
   return "";
 }
 
-class WebsocketPeer : public testing::Test {
+class WebsocketPeer : public ::testing::Test {
  protected:
   void SetUp() override {
     python = python_with_websockets();

@@ -37,7 +37,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 /// A proxy with one allowed server, "web.example.org", on ports 80 and 443. The server answers with the head of the
 /// request.
-class Egress : public testing::Test {
+class Egress : public ::testing::Test {
  protected:
   void start(egress_policy policy = egress_policy()) {
     server_ = host_.start(echo_server(seen_));

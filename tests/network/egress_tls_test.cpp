@@ -34,7 +34,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 /// A proxy, and a TLS server for the names api.example.org and other.example.org whose authority the policy trusts.
 /// curl is the program in the sandbox. The two names have different ports, so each has a server of its own.
-class EgressTls : public testing::Test {
+class EgressTls : public ::testing::Test {
  protected:
   static constexpr const char* secret = "Bearer s3cret-token";
 

@@ -73,7 +73,7 @@ cofferdam::awaitable<void> flood(cofferdam::byte_stream stream, std::shared_ptr<
 }
 
 /// A proxy and a server that sends back what it receives, at "echo.example.org" on the ports 443, 80 and 7000.
-class EgressTunnel : public testing::Test {
+class EgressTunnel : public ::testing::Test {
  protected:
   void start(egress_policy policy = egress_policy()) {
     server_ =

@@ -77,7 +77,7 @@ inline std::string as_line(const cofferdam::network_event& event) {
 ///                static text `label`, which the events of its commands have; and `run(policy, files, lines)`, which
 ///                runs lines of `sh` where only the hosts of the policy are reached.
 template <class Place>
-class ProgramsBehindTheProxy : public testing::Test {
+class ProgramsBehindTheProxy : public ::testing::Test {
  protected:
   static constexpr const char* passed_host = "packages.example.org";
   static constexpr const char* intercepted_host = "private.example.org";

@@ -74,7 +74,7 @@ bool unprivileged(F&& body) {
 
 /// Each test runs twice: once with the kernel resolving paths (openat2), and once with the library opening the
 /// components of a path one by one.
-class Directory : public testing::TestWithParam<path_resolution> {
+class Directory : public ::testing::TestWithParam<path_resolution> {
  protected:
   Directory() {
     folder_.make_folder("in");
@@ -96,7 +96,7 @@ class Directory : public testing::TestWithParam<path_resolution> {
   directory in_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Resolution, Directory, testing::Values(path_resolution::kernel, path_resolution::component),
+INSTANTIATE_TEST_SUITE_P(Resolution, Directory, ::testing::Values(path_resolution::kernel, path_resolution::component),
                          [](const auto& chosen) {
                            return chosen.param == path_resolution::kernel ? "kernel" : "component";
                          });

@@ -68,7 +68,7 @@ class watchdog {
 
 inline constexpr std::chrono::seconds default_limit{60};
 
-namespace detail {
+namespace run_types {
 
 template <class A>
 struct value_of;
@@ -77,16 +77,16 @@ struct value_of<asio::awaitable<T>> {
   using type = T;
 };
 
-}  // namespace detail
+}  // namespace run_types
 
 /// A callable without parameters that returns an `awaitable`.
 template <class F>
 concept coroutine_factory =
-    std::invocable<F&> && requires { typename detail::value_of<std::invoke_result_t<F&>>::type; };
+    std::invocable<F&> && requires { typename run_types::value_of<std::invoke_result_t<F&>>::type; };
 
 /// The type of the value that the coroutine of `F` returns.
 template <coroutine_factory F>
-using yield_of = typename detail::value_of<std::invoke_result_t<F&>>::type;
+using yield_of = typename run_types::value_of<std::invoke_result_t<F&>>::type;
 
 /// A coroutine on its own `io_context`; the test decides how many handlers run. `T` must be default-constructible,
 /// because `co_spawn` requires it.

@@ -23,12 +23,12 @@ struct skipped_test {
 };
 
 /// Records the skipped tests of a run, and the reasons.
-class skip_account : public testing::EmptyTestEventListener {
+class skip_account : public ::testing::EmptyTestEventListener {
  public:
   const std::vector<skipped_test>& skipped() const noexcept { return skipped_; }
 
  private:
-  void OnTestEnd(const testing::TestInfo& test) override {
+  void OnTestEnd(const ::testing::TestInfo& test) override {
     if (!test.result()->Skipped()) return;
     std::string why;
     for (int i = 0; i < test.result()->total_part_count(); ++i) {
@@ -51,12 +51,12 @@ inline int run_all_tests(int argc, char** argv) {
   ::getrlimit(RLIMIT_CORE, &cores);
   cores.rlim_cur = std::min<rlim_t>(1, cores.rlim_max);
   ::setrlimit(RLIMIT_CORE, &cores);
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   auto* account = new skip_account;  // owned by GoogleTest after Append()
-  testing::UnitTest::GetInstance()->listeners().Append(account);
+  ::testing::UnitTest::GetInstance()->listeners().Append(account);
   int code = RUN_ALL_TESTS();
 
-  const auto& tests = *testing::UnitTest::GetInstance();
+  const auto& tests = *::testing::UnitTest::GetInstance();
   const int disabled = tests.reportable_disabled_test_count();
   const int skipped = tests.skipped_test_count() + disabled;
   if (skipped > 0) std::cout << "\nskipped: " << skipped << '\n';

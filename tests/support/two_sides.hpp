@@ -46,7 +46,7 @@ using BothKinds = testing::Types<in_one_trip, one_by_one>;
 /// A fixture with a host folder, two workspaces and a folder outside them. The test inspects all of them directly.
 /// `outside_` holds a canary file that must not change.
 template <class Kind>
-class two_sides : public testing::Test {
+class two_sides : public ::testing::Test {
  protected:
   two_sides() {
     outside_.write("canary", "untouched");

@@ -121,7 +121,7 @@ class tcp_socket {
 };
 
 /// Connections through the warden, the helper program in a sandbox. The test's own sockets play the guest's programs.
-class WardenConnections : public testing::Test {
+class WardenConnections : public ::testing::Test {
  protected:
   WardenConnections() {
     client_.take_hello();

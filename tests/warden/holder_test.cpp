@@ -168,7 +168,7 @@ void leave_processes(wire_session& in) {
   EXPECT_TRUE(in.until_out(101, "ready"));
 }
 
-class Holder : public testing::Test {
+class Holder : public ::testing::Test {
  protected:
   void SetUp() override {
     before_ = ::signal(SIGPIPE, SIG_IGN);

@@ -68,7 +68,7 @@ class script {
       while (warden_.take(waits ? 3ms : 0ms) && pick(30) != 0) {
       }
       check();
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
     finish();
   }

@@ -98,7 +98,7 @@ std::vector<pid_t> children_of(pid_t pid) {
   return found;
 }
 
-class without_sigpipe : public testing::Test {
+class without_sigpipe : public ::testing::Test {
  protected:
   void SetUp() override { before_ = ::signal(SIGPIPE, SIG_IGN); }
   void TearDown() override { ::signal(SIGPIPE, before_); }
@@ -112,8 +112,8 @@ class WardenStream : public without_sigpipe, public testing::WithParamInterface<
  protected:
   static wire_start how() { return GetParam() ? over_pipes() : wire_start(); }
 };
-INSTANTIATE_TEST_SUITE_P(, WardenStream, testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& info) { return info.param ? "pipes" : "socket"; });
+INSTANTIATE_TEST_SUITE_P(, WardenStream, ::testing::Values(false, true),
+                         [](const ::testing::TestParamInfo<bool>& info) { return info.param ? "pipes" : "socket"; });
 
 using WardenProgram = without_sigpipe;
 
@@ -190,7 +190,7 @@ void expect_refused_when_cut(const wire_start& how, frame type, const std::strin
   for (std::size_t size = 0; size < payload.size(); size += step) {
     SCOPED_TRACE("cut to " + std::to_string(size) + " of " + std::to_string(payload.size()));
     expect_refused(how, wire_bytes(type, 1, payload.substr(0, size)), fault::malformed, type);
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
   SCOPED_TRACE("with a byte behind");
   expect_refused(how, wire_bytes(type, 1, payload + '\0'), fault::malformed, type);

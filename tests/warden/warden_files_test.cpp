@@ -285,7 +285,7 @@ enum class resolution { kernel, component };
 
 /// Each test runs twice: once with the kernel resolving paths (openat2), and once with the warden opening the
 /// components of a path one by one (its walk).
-class WardenFiles : public testing::TestWithParam<resolution> {
+class WardenFiles : public ::testing::TestWithParam<resolution> {
  protected:
   WardenFiles() {
     folder_.make_folder("in");
@@ -331,7 +331,7 @@ class WardenFiles : public testing::TestWithParam<resolution> {
   std::optional<file_client> client_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Resolution, WardenFiles, testing::Values(resolution::kernel, resolution::component),
+INSTANTIATE_TEST_SUITE_P(Resolution, WardenFiles, ::testing::Values(resolution::kernel, resolution::component),
                          [](const auto& chosen) {
                            return chosen.param == resolution::kernel ? "kernel" : "component";
                          });

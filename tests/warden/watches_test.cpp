@@ -42,7 +42,7 @@ using frame = wire::frame_type;
 constexpr std::uint32_t plenty = 1U << 30;
 
 /// Watches of the warden, the helper program in a sandbox. Changes are shown as text, for example `+D folder`.
-class WardenWatches : public testing::Test {
+class WardenWatches : public ::testing::Test {
  protected:
   WardenWatches() {
     folder_.make_folder("in/w");

@@ -309,10 +309,10 @@ TEST(E2bGoDaemon, the_example_of_the_guide_works) {
   const cofferdam_test::spare_user& user = cofferdam_test::spare_user::instance();
   COFFERDAM_NEEDS("root", user.is_there(), "that the guide's example for E2B works");
   const go_daemon daemon({"-user", std::to_string(user.uid())});
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   cofferdam_test::run(
       [&]() -> awaitable<void> { co_await set_up(provider_at(daemon.url(), command_transport::automatic)); });
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "0\nhttps://example.org/data\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "0\nhttps://example.org/data\n");
 }
 
 }  // namespace

@@ -108,9 +108,9 @@ std::string printed_by(Work work) {
   const cofferdam_test::variable has_key("E2B_API_KEY", key);
   const cofferdam_test::variable has_api("E2B_API_URL", gateway.url());
   const cofferdam_test::variable has_sandboxes("E2B_SANDBOX_URL", gateway.url());
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   cofferdam_test::run(work);
-  return testing::internal::GetCapturedStdout();
+  return ::testing::internal::GetCapturedStdout();
 }
 
 TEST(E2bGuide, work_that_was_left_is_found_again) {
@@ -128,11 +128,11 @@ TEST(E2bGuide, cells_are_run) { EXPECT_EQ(printed_by(run_cells), "45\nIndexError
 TEST(E2bGuide, a_sandbox_is_copied) {
   COFFERDAM_NEEDS("go", cofferdam_test::has_go(), "that the guide's program that copies a sandbox works");
   const go_daemon_tests::go_daemon daemon;
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   cofferdam_test::run([&]() -> awaitable<void> {
     co_await copy_sandbox(go_daemon_tests::provider_at(daemon.url(), e2b::command_transport::automatic));
   });
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "prepared\nprepared\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "prepared\nprepared\n");
 }
 
 TEST(E2bGuide, a_gateway_whose_provider_saves_nothing_refuses_a_snapshot) {

@@ -21,7 +21,7 @@ using cofferdam::kubernetes::detail::kube_surroundings;
 using cofferdam_test::code_of;
 using cofferdam_test::sentence_of;
 
-class ClusterAccess : public testing::Test {
+class ClusterAccess : public ::testing::Test {
  protected:
   ClusterAccess() { around.pod_folder = (folder / "pod").string(); }
 

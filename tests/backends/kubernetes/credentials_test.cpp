@@ -48,7 +48,7 @@ TEST(KubeTime, reads_times_of_rfc_3339) {
     EXPECT_EQ(at(text), -1) << text;
 }
 
-class Credentials : public testing::Test {
+class Credentials : public ::testing::Test {
  protected:
   Credentials() {
     access.variables = {"PATH=/usr/bin:/bin"};
