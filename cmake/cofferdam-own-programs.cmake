@@ -19,8 +19,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Asio's coroutine frames come from std::aligned_alloc and go by an operator delete of their own, which frees them. Where
   # g++ inlines the one and not the other it takes them for strangers to each other.
   target_compile_options(cofferdam_own INTERFACE -Wno-mismatched-new-delete)
-  # g++ collects its garbage first at 2 GB and not at 128 MB, which saves a tenth of its time.
-  target_compile_options(cofferdam_own INTERFACE "SHELL:--param ggc-min-heapsize=2000000")
+  # g++ collects its garbage first at 4 GB instead of 128 MB, which saves more than a tenth of its time.
+  target_compile_options(cofferdam_own INTERFACE "SHELL:--param ggc-min-heapsize=4000000")
   # gold, where it is installed, links in half of the time of GNU ld.
   find_program(COFFERDAM_GOLD ld.gold)
   mark_as_advanced(COFFERDAM_GOLD)
