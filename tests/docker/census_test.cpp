@@ -50,7 +50,7 @@ std::string added(const std::string& before, const std::string& now) {
   return joined(more);
 }
 
-class census final : public testing::Environment {
+class census final : public ::testing::Environment {
  public:
   void SetUp() override {
     if (cofferdam_test::docker_address().empty()) return;
@@ -90,6 +90,6 @@ class census final : public testing::Environment {
   std::size_t descriptors_ = 0;
 };
 
-[[maybe_unused]] testing::Environment* const registered = testing::AddGlobalTestEnvironment(new census);
+[[maybe_unused]] ::testing::Environment* const registered = ::testing::AddGlobalTestEnvironment(new census);
 
 }  // namespace

@@ -80,7 +80,7 @@ class in_a_jail {
   std::vector<network_event> events_;
 };
 
-using places = testing::Types<this_machine, in_a_jail>;
+using places = ::testing::Types<this_machine, in_a_jail>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Here, ProgramsBehindTheProxy, places);
 
 }  // namespace

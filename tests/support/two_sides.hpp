@@ -41,7 +41,7 @@ class one_by_one {
     return plain_provider<cofferdam::local>(in_one_trip::provider(workspace));
   }
 };
-using BothKinds = testing::Types<in_one_trip, one_by_one>;
+using BothKinds = ::testing::Types<in_one_trip, one_by_one>;
 
 /// A fixture with a host folder, two workspaces and a folder outside them. The test inspects all of them directly.
 /// `outside_` holds a canary file that must not change.

@@ -108,7 +108,7 @@ class without_sigpipe : public ::testing::Test {
 };
 
 /// Tests that run twice: over a socket, and over two pipes.
-class WardenStream : public without_sigpipe, public testing::WithParamInterface<bool> {
+class WardenStream : public without_sigpipe, public ::testing::WithParamInterface<bool> {
  protected:
   static wire_start how() { return GetParam() ? over_pipes() : wire_start(); }
 };
