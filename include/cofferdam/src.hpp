@@ -27,6 +27,7 @@
 #include <cofferdam/backends/impl/over.ipp>
 #include <cofferdam/backends/kubernetes/impl/cluster_info.ipp>
 #include <cofferdam/backends/kubernetes/impl/pod_options.ipp>
+#include <cofferdam/code/detail/impl/guest_json.ipp>
 #include <cofferdam/code/detail/impl/python_settings.ipp>
 #include <cofferdam/code/impl/analyze_code.ipp>
 #include <cofferdam/code/impl/e2b_interpreter.ipp>
@@ -52,12 +53,14 @@
 #include <cofferdam/detail/net/impl/http_server.ipp>
 #include <cofferdam/detail/net/impl/tls_connector.ipp>
 #include <cofferdam/detail/net/impl/transport.ipp>
+#include <cofferdam/detail/net/impl/untrusted_json.ipp>
 #include <cofferdam/detail/net/impl/websocket.ipp>
 #include <cofferdam/detail/net/impl/websocket_handshake.ipp>
 #include <cofferdam/files/impl/copy_files.ipp>
 #include <cofferdam/files/impl/download.ipp>
 #include <cofferdam/files/impl/upload.ipp>
 #include <cofferdam/impl/make_provider.ipp>
+#include <cofferdam/llm/detail/impl/tool_arguments.ipp>
 #include <cofferdam/llm/impl/agent.ipp>
 #include <cofferdam/llm/impl/agent_session.ipp>
 #include <cofferdam/llm/impl/chat_completions_client.ipp>
@@ -67,6 +70,7 @@
 #include <cofferdam/llm/impl/sub_agent.ipp>
 #include <cofferdam/llm/impl/traced_model.ipp>
 #include <cofferdam/llm/impl/usage_meter.ipp>
+#include <cofferdam/middleware/detail/impl/command_pattern.ipp>
 #include <cofferdam/net/impl/http_call.ipp>
 #include <cofferdam/net/impl/listener.ipp>
 #include <cofferdam/net/impl/proxy.ipp>

@@ -18,6 +18,7 @@
 #include "support/hostile.hpp"
 #include "support/temporary_folder.hpp"
 
+#include <boost/json/parse.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <gtest/gtest.h>

@@ -12,12 +12,13 @@ from _harness import main
 
 PARSER = re.compile(r"\bjson::(?:parse(?:_into)?\s*\(|(?:stream_|basic_)?parser\b(?!_))")
 ALLOWED = {
-    "detail/net/untrusted_json.hpp": "the limit itself",
-    "code/detail/guest_json.hpp": "large objects become lists of pairs",
+    "detail/net/impl/untrusted_json.ipp": "the limit itself",
+    "detail/net/json_events.hpp": "runs the parser that a caller has made",
+    "code/detail/impl/guest_json.ipp": "large objects become lists of pairs",
     "serve/mcp/detail/schemas.hpp": "schemas in the program",
     "serve/mcp/detail/sealed_state.hpp": "text that this program has encrypted and signed",
     "llm/impl/llm_review.ipp": "a schema in the program",
-    "llm/detail/tool_arguments.hpp": "finds the position of an error, and builds no values",
+    "llm/detail/impl/tool_arguments.ipp": "finds the position of an error, and builds no values",
     "backends/docker/detail/progress_stream.hpp": "a stream of objects of limited size, whose keys the daemon chooses",
     "testing/detail/code_value_conformance.hpp": "texts in the tests",
 }

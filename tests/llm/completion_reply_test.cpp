@@ -8,6 +8,8 @@
 #include "llm/scripted_model_server.hpp"
 #include "support/error_of.hpp"
 
+#include <boost/json/parse.hpp>
+
 #include <gtest/gtest.h>
 
 #include <string>

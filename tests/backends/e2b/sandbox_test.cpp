@@ -21,6 +21,8 @@
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <boost/json/parse.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

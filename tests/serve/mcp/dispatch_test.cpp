@@ -8,6 +8,8 @@
 
 #include "serve/mcp/mcp_support.hpp"
 
+#include <boost/json/parse.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>

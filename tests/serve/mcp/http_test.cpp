@@ -14,6 +14,7 @@
 #include "serve/mcp/mcp_support.hpp"
 #include "support/error_of.hpp"
 
+#include <boost/json/parse.hpp>
 #include <boost/system/error_code.hpp>
 
 #include <gtest/gtest.h>

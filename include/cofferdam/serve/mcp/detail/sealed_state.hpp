@@ -9,6 +9,11 @@
 #include <cofferdam/serve/detail/secrets.hpp>
 #include <cofferdam/serve/mcp/detail/json_rpc.hpp>
 
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
