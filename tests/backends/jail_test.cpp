@@ -15,6 +15,12 @@
 #include "support/require.hpp"
 #include "support/run.hpp"
 
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/cancellation_type.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,6 +28,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -139,6 +146,39 @@ TEST_F(Jail, closing_leaves_no_process_and_no_folder) {
   });
   EXPECT_TRUE(jailed().empty());
   EXPECT_TRUE(std::filesystem::is_empty(base_.path()));
+}
+
+TEST_F(Jail, opening_that_is_cancelled_leaves_no_process_and_no_folder) {
+  const auto open_and_close = [&] { return with(recipe(), [](jail_environment&) -> awaitable<void> { co_return; }); };
+  std::exception_ptr failure;
+  std::size_t step = 0;
+  for (; !cofferdam_test::cancel_after(step, open_and_close, failure); ++step) {
+    EXPECT_TRUE(jailed().empty()) << step;
+    EXPECT_TRUE(std::filesystem::is_empty(base_.path())) << step;
+  }
+  EXPECT_GT(step, 5U);
+}
+
+// This bubblewrap takes a while to end, because the kernel has to free its memory.
+TEST_F(Jail, opening_that_is_cancelled_waits_for_the_end_of_bubblewrap) {
+  const std::filesystem::path ready = base_.make_shared_folder("signs") / "ready";
+  const std::filesystem::path slow =
+      changed_bubblewrap("printf -v memory '%*s' 300000000 ''; : > '" + ready.string() + "'; kill -STOP $$");
+  const std::filesystem::path folders = base_.make_shared_folder("folders");
+  asio::io_context context;
+  asio::cancellation_signal cancel;
+  std::exception_ptr failure;
+  asio::co_spawn(
+      context, with(recipe().temporary_base(folders).bubblewrap(slow), [](auto&) -> awaitable<void> { co_return; }),
+      asio::bind_cancellation_slot(cancel.slot(), [&failure](std::exception_ptr ended) { failure = ended; }));
+  while (!std::filesystem::exists(ready) && !context.stopped()) context.run_for(1ms);
+  EXPECT_FALSE(std::filesystem::is_empty(folders));
+  cancel.emit(asio::cancellation_type::terminal);
+  context.run();
+  ASSERT_TRUE(failure);
+  EXPECT_THROW(std::rethrow_exception(failure), error);
+  EXPECT_TRUE(jailed().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(folders));
 }
 
 // An open descriptor of a file system in memory, or of the mounts, keeps the memory of the files.

@@ -82,6 +82,19 @@ TEST(FileSystem, a_backend_with_four_members_keeps_its_own_and_gets_files) {
   EXPECT_EQ(log->commands.at(0).words(), (std::vector<std::string>{"mkdir", "-p", "./m"}));
 }
 
+TEST(FileSystem, an_error_about_the_workspace_itself_names_it) {
+  std::string text;
+  run([&]() -> awaitable<void> {
+    completed env{backend(std::make_shared<journal>())};
+    try {
+      co_await env.files().stat(".");  // the command of this backend prints nothing
+    } catch (const error& failure) {
+      text = failure.what();
+    }
+  });
+  EXPECT_NE(text.find("stat '.': "), std::string::npos) << text;
+}
+
 TEST(FileSystem, is_valid_across_moves_and_closed_after_close) {
   const auto log = std::make_shared<journal>();
   run([&]() -> awaitable<void> {

@@ -4,11 +4,13 @@
 
 #include <cofferdam/backends/detail/jail_plan.hpp>
 #include <cofferdam/backends/detail/jail_walls.hpp>
+#include <cofferdam/backends/detail/warden_child.hpp>
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/callbacks.hpp>
+#include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/os/control_group.hpp>
 #include <cofferdam/detail/os/machine.hpp>
 #include <cofferdam/detail/os/pipe.hpp>
@@ -135,7 +137,70 @@ class basic_jail_start {
   /// Starts bubblewrap, and lets the warden begin.
   /// \throws error{exec_errc::provider_failed}; error{exec_errc::cancelled}. Nothing is left running then.
   awaitable<started_warden> begin() {
+    unfinished_start begun;
+    const auto builds = [&] { return build(begun.started); };
+    const auto ends = [&] { return begun.end(); };
+    co_await with_cleanup_after_failure(builds, ends);
+    co_return std::exchange(begun.started, {});
+  }
+
+  /// Returns the error of a start that failed: with what bubblewrap has printed, and a remedy. Bubblewrap has ended.
+  error explained(const error& failure) const {
+    if (failure.code() != exec_errc::provider_failed || !complaints_) return failure;
+    std::string text;
+    char piece[2048];
+    for (ssize_t got = 0; text.size() < 4096; text.append(piece, static_cast<std::size_t>(got))) {
+      got = ::read(complaints_.get(), piece, sizeof piece);
+      if (got <= 0) break;
+    }
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.empty()) return failure;
+    return error(exec_errc::provider_failed,
+                 "jail: bubblewrap could not build it: " + one_line(text) + "; " + bubblewrap_advice(text),
+                 failure.cause());
+  }
+
+ private:
+  /// A bubblewrap that has not finished its work. The destructor kills it, with the processes that it has made.
+  class unfinished_start {
+   public:
+    unfinished_start() = default;
+    unfinished_start(const unfinished_start&) = delete;
+    unfinished_start& operator=(const unfinished_start&) = delete;
+    ~unfinished_start() {
+      if (!started.pidfd) return;
+      kill();
+      reaper::instance().adopt(std::move(started.pidfd));
+    }
+
+    /// Kills it, and waits until it has ended, so that its folders can be removed.
+    awaitable<void> end() {
+      if (!started.pidfd) co_return;
+      kill();
+      warden_child child(started);
+      co_await child.ended(std::chrono::steady_clock::now() + std::chrono::seconds(1));
+    }
+
     started_warden started;
+
+   private:
+    void kill() noexcept {
+      signal_process(started.pidfd.get(), SIGKILL);
+      // Without bubblewrap, a child that waits for its message would wait for ever. The child is in bubblewrap's
+      // session, also if bubblewrap has ended before and process 1 is its parent now. Bubblewrap's number is not given
+      // to another process before bubblewrap was reaped.
+      try {
+        for (const table_entry& each : process_table()) {
+          if (each.session != started.pid || each.pid == started.pid) continue;
+          if (!kill_entry(each)) ::kill(each.pid, SIGKILL);
+        }
+      } catch (const std::bad_alloc&) {  // without memory, the child is not found
+      }
+    }
+  };
+
+  /// Implements begin(). After a failure, `started` contains a bubblewrap that was started in vain, if there is one.
+  awaitable<void> build(started_warden& started) {
     int ends[2] = {-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw cannot_start("socketpair", errno);
     started.socket.reset(ends[0]);
@@ -191,7 +256,6 @@ class basic_jail_start {
                   "jail: '" + bubblewrap_.string() + "' cannot be started: " + made.cause().message(), made.cause());
     started.pid = made.pid();
     started.pidfd = std::move(made.pidfd());
-    ender on_failure(started);
     passed.clear();
 
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -199,53 +263,7 @@ class basic_jail_start {
     started.inner_pidfd = watch(started.inner_pid, started.pid);
     first_process_ = started.inner_pid;
     block.write_end.reset();  // now the warden begins
-    on_failure.dismiss();
-    co_return started;
   }
-
-  /// Returns the error of a start that failed: with what bubblewrap has printed, and a remedy. Bubblewrap has ended.
-  error explained(const error& failure) const {
-    if (failure.code() != exec_errc::provider_failed || !complaints_) return failure;
-    std::string text;
-    char piece[2048];
-    for (ssize_t got = 0; text.size() < 4096; text.append(piece, static_cast<std::size_t>(got))) {
-      got = ::read(complaints_.get(), piece, sizeof piece);
-      if (got <= 0) break;
-    }
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    if (text.empty()) return failure;
-    return error(exec_errc::provider_failed,
-                 "jail: bubblewrap could not build it: " + one_line(text) + "; " + bubblewrap_advice(text),
-                 failure.cause());
-  }
-
- private:
-  /// Ends a bubblewrap that was started in vain, with the processes that it has made.
-  class ender {
-   public:
-    explicit ender(started_warden& started) noexcept : started_(&started) {}
-    ender(const ender&) = delete;
-    ender& operator=(const ender&) = delete;
-    ~ender() {
-      if (started_ == nullptr) return;
-      signal_process(started_->pidfd.get(), SIGKILL);
-      // Without bubblewrap, a child that waits for its message would wait for ever. The child is in bubblewrap's
-      // session, also if bubblewrap has ended before and process 1 is its parent now. Bubblewrap's number is not given
-      // to another process before the reaper has collected bubblewrap.
-      try {
-        for (const table_entry& each : process_table()) {
-          if (each.session != started_->pid || each.pid == started_->pid) continue;
-          if (!kill_entry(each)) ::kill(each.pid, SIGKILL);
-        }
-      } catch (const std::bad_alloc&) {  // without memory, the child is not found
-      }
-      reaper::instance().adopt(std::move(started_->pidfd));
-    }
-    void dismiss() noexcept { started_ = nullptr; }
-
-   private:
-    started_warden* started_;
-  };
 
   static std::span<const unsigned char> as_octets(bytes_view content) noexcept {
     return {reinterpret_cast<const unsigned char*>(content.data()), content.size()};

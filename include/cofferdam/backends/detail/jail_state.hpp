@@ -350,11 +350,17 @@ class basic_jail_place {
   static awaitable<std::shared_ptr<state>> build(asio::any_io_executor executor, basic_jail_place place,
                                                  std::shared_ptr<host_folders> folders, std::string shell,
                                                  jail_start& start) {
-    local_commands commands = co_await begin(executor, place, start);
-    auto opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
-    const auto proves = [&] { return prove(opened, start); };
-    const auto ends = [&] { return state::close(opened); };
-    co_await with_cleanup_after_failure(proves, ends);
+    std::shared_ptr<state> opened;
+    const auto builds_and_proves = [&]() -> awaitable<void> {
+      local_commands commands = co_await begin(executor, place, start);
+      opened = std::make_shared<state>(executor, std::move(place), folders, std::move(commands), std::move(shell));
+      co_await prove(opened, start);
+    };
+    const auto ends = [&]() -> awaitable<void> {
+      if (!opened) return {};
+      return state::close(opened);
+    };
+    co_await with_cleanup_after_failure(builds_and_proves, ends);
     co_return opened;
   }
 

@@ -225,12 +225,18 @@ inline command file_command(std::vector<std::string> words) { return argv(std::m
 /// Returns the length of the part of a place that the path of an entry does not have.
 inline std::size_t prefix_of(std::string_view place) noexcept { return place.starts_with("./") ? 2 : 0; }
 
+/// Returns the path of a place for messages.
+inline std::string path_of_place(std::string_view place) {
+  place.remove_prefix(prefix_of(place));
+  return std::string(place.empty() ? "." : place);
+}
+
 template <class E>
 awaitable<directory_entry> stat_place(E& environment, std::string place) {
   std::vector<std::string> words{"sh", "-c", std::string(describe_script), "sh", place};
   command_result result = co_await environment.run_command(file_command(std::move(words)));
   const std::size_t prefix = prefix_of(place);
-  const std::string path = place.substr(prefix);
+  const std::string path = path_of_place(place);
   if (!result.ok()) throw_file_failure(result, "stat", path);
   std::vector<directory_entry> found =
       parse_descriptions(as_text(result.out().head()), prefix, listing_room(list_options(), path));
@@ -247,7 +253,7 @@ awaitable<directory_entry> stat_by_command(E& environment, std::string path) {
 template <class E>
 awaitable<std::vector<directory_entry>> list_place(E& environment, std::string place, list_options options) {
   const std::size_t prefix = place.ends_with('/') ? place.size() : place.size() + 1;
-  const std::string path = place.substr(prefix_of(place));
+  const std::string path = path_of_place(place);
   std::vector<std::string> words{"sh", "-c", std::string(list_script), "sh", place, std::string(describe_script)};
   // A path of a million levels cannot exist, so a larger depth is no limit.
   if (options.depth() < 1'000'000) words.push_back(std::to_string(options.depth()));
@@ -275,7 +281,7 @@ awaitable<void> change_by_command(E& environment, std::vector<std::string> words
 
 template <class E>
 awaitable<void> remove_place(E& environment, std::string place) {
-  std::string path = place.substr(prefix_of(place));
+  std::string path = path_of_place(place);
   std::vector<std::string> words{"sh", "-c", std::string(remove_script), "sh", std::move(place)};
   return change_by_command(environment, std::move(words), "remove", std::move(path));
 }
@@ -287,7 +293,7 @@ awaitable<void> remove_by_command(E& environment, std::string path) {
 
 template <class E>
 awaitable<void> make_directory_place(E& environment, std::string place) {
-  std::string path = place.substr(prefix_of(place));
+  std::string path = path_of_place(place);
   std::vector<std::string> words{"mkdir", "-p", std::move(place)};
   // With -p, a directory at the path is no failure.
   return change_by_command(environment, std::move(words), "make directory", std::move(path),
@@ -301,8 +307,8 @@ awaitable<void> make_directory_by_command(E& environment, std::string path) {
 
 template <class E>
 awaitable<void> rename_place(E& environment, std::string from, std::string to) {
-  std::string doing = "rename '" + one_line(from.substr(prefix_of(from))) + "' to";
-  std::string path = to.substr(prefix_of(to));
+  std::string doing = "rename '" + one_line(path_of_place(from)) + "' to";
+  std::string path = path_of_place(to);
   // mv fails if both paths are the same; rename(2) does nothing then, but the entry must exist.
   std::vector<std::string> words{"mv", "-f", "-T", from, to};
   if (from == to) words = {"ls", "-d", std::move(to)};
