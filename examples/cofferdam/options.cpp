@@ -817,6 +817,12 @@ mcp_options mcp_of(const raw_mcp& raw) {
   options.no_token = raw.no_token;
   options.hosts = raw.hosts;
   options.origins = origins_of(raw.origins);
+  if (raw.http.empty() && !raw.stdio) {
+    for (const auto& [name, is_given] :
+         {std::pair("--token-file", !raw.token_file.empty()), std::pair("--host", !raw.hosts.empty()),
+          std::pair("--origin", !raw.origins.empty())})
+      if (is_given) refuse(std::string(name) + " needs --http HOST:PORT; stdio has neither tokens nor web pages");
+  }
   if (!raw.action.empty() && raw.action != "doctor") refuse("\"" + one_line(raw.action) + "\" is not an option");
   options.doctor = raw.action == "doctor";
   return options;

@@ -470,13 +470,14 @@ def test_shell_is_a_terminal(place):
 def test_shell_passes_interrupts_to_the_program_inside(place):
     seconds = mark()
     terminal = shell_in(place)
-    terminal.type(f"echo go_$((1+1)); sleep {seconds}; echo slept_$?\n".encode())
+    terminal.type(f"PS1='ready> '; echo go_$((1+1)); sleep {seconds}; echo slept_$?\n".encode())
     terminal.expect(rb"go_2")
     check(until(lambda: b"sleep" in map(program_name, processes_with(seconds))), "sleep runs")
     terminal.type(b"\x03")
     check(until(lambda: b"sleep" not in map(program_name, processes_with(seconds)), 10), "sleep has ended")
     terminal.type(b"\necho alive_$((2+3))\n")
     terminal.expect(rb"alive_5")
+    terminal.expect(rb"ready> ")  # a shell that edits lines takes Ctrl-D for an end only from then on
     terminal.type(b"\x04")
     terminal.status()
     check(not terminal.is_raw(), "the terminal is restored")
@@ -941,6 +942,9 @@ def once_bad_options_are_failures_of_the_program():
     equal(ended.returncode, 125)
     check(b'"nonsense" is no subcommand' in ended.stderr, ended.stderr)
     equal(place.run(subcommand="shell")[0], 125)
+    for words in (("--token-file", "tokens"), ("--host", "box.example"), ("--origin", "https://app.example")):
+        ended = subprocess.run([PROGRAM, "mcp", *words], capture_output=True, timeout=LIMIT)
+        equal((ended.returncode, words[0].encode() + b" needs --http" in ended.stderr), (125, True), ended.stderr)
     status, _, err = place.run("--timeout", "0", "true")
     equal(status, 125)
     check(b'from 1ms to a week' in err and b'not "0"' in err and b"without --timeout, there is no limit" in err, err)
