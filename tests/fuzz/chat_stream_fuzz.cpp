@@ -14,6 +14,8 @@
 #include <cofferdam/llm/detail/completion_request.hpp>
 #include <cofferdam/llm/detail/tool_arguments.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -67,7 +69,7 @@ std::string read_stream(std::string_view text, std::size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(chat_stream)(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = read_stream(text, text.size() + 1);

@@ -8,6 +8,8 @@
 #include <cofferdam/detail/net/connect_envelope.hpp>
 #include <cofferdam/detail/net/connect_error.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +70,7 @@ std::string read_stream(std::string_view text, std::size_t size, ways how = ways
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(connect)(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = read_stream(text, text.size() + 1);

@@ -11,6 +11,8 @@
 #include <cofferdam/backends/docker/detail/progress_stream.hpp>
 #include <cofferdam/core/error.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -120,7 +122,7 @@ void read_owner(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(docker_pieces)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t pieces = data[1] % 16U + 1;

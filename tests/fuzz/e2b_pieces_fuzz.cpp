@@ -13,6 +13,8 @@
 #include <cofferdam/core/secret_string.hpp>
 #include <cofferdam/detail/backends/e2b/endpoint.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -87,7 +89,7 @@ void read_words(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(e2b_pieces)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   switch (data[0] % 4) {

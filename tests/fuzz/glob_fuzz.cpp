@@ -6,6 +6,8 @@
 
 #include <cofferdam/detail/files/glob.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -129,7 +131,7 @@ std::string drawn(std::mt19937& random, const std::array<std::string_view, Count
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(glob)(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
 
   // Any bytes as pattern and path must neither crash nor hang.

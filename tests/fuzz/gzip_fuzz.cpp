@@ -9,6 +9,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/gzip_decoder.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -54,7 +56,7 @@ outcome decode(std::string_view stream, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(gzip)(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   std::string stream;
   if ((data[0] & 0x80U) != 0) stream.assign("\x1f\x8b\x08\0\0\0\0\0\0\3", 10);

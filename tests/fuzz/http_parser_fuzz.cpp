@@ -13,6 +13,8 @@
 #include <cofferdam/detail/net/http_serializer.hpp>
 #include <cofferdam/net/detail/http_admission.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +110,7 @@ void check_admission(const cofferdam::http_parser_limits& limits, std::string_vi
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(http_parser)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   cofferdam::http_parser_limits limits;
   if ((data[0] & 4U) != 0) {

@@ -9,6 +9,8 @@
 #include <cofferdam/backends/kubernetes/detail/kubeconfig.hpp>
 #include <cofferdam/core/error.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -60,7 +62,7 @@ void read_output(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(kubeconfig)(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   if ((data[0] & 1U) != 0) {

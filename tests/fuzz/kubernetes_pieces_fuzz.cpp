@@ -17,6 +17,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/net/untrusted_json.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
@@ -96,7 +98,7 @@ void read_object(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(kubernetes_pieces)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t piece = std::max<std::size_t>(data[1], 1);

@@ -9,6 +9,8 @@
 #include <cofferdam/serve/mcp/detail/results.hpp>
 #include <cofferdam/serve/mcp/detail/sealed_state.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -60,7 +62,7 @@ std::string read_stream(std::string_view text, std::size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(mcp)(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = read_stream(text, text.size() + 1);

@@ -17,6 +17,8 @@
 #include <cofferdam/network/detail/tunnel_opening.hpp>
 #include <cofferdam/network/host_rule.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -112,7 +114,7 @@ void check_request(std::string_view stream) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(network)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::size_t piece = 1 + data[1] % 40U;
   std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);

@@ -9,6 +9,8 @@
 #include <cofferdam/core/format_result.hpp>
 #include <cofferdam/detail/core/output_collector.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -77,7 +79,7 @@ void check_rendered(std::string_view rendered, std::size_t max_marks) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(output_collector)(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   const std::size_t keep = data[0] == 255 ? 100'000 : data[0];
   const std::size_t piece = 1 + data[1] % 80U;

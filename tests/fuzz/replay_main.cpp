@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Copyright the cofferdam authors. See LICENSE.
 
-// Runs a fuzz target without libFuzzer: on the corpus, and then on pseudo-random variations of it. The sequence of
-// inputs is always the same, with each compiler. COFFERDAM_FUZZ_RUNS sets the number of inputs.
+// Runs the fuzz targets without libFuzzer: each on its corpus, and then on pseudo-random variations of it. The sequence
+// of inputs is always the same, with each compiler. COFFERDAM_FUZZ_RUNS sets the number of inputs. Arguments are the
+// names of the targets to run; without arguments, all run.
+
+#include "fuzz/target.hpp"
+#include "support/paths.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,11 +17,10 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
@@ -76,37 +79,53 @@ void mutate(std::string& text, std::mt19937& random) {
   }
 }
 
-void feed(const std::string& text) {
+void feed(const cofferdam_test::fuzz_target& target, const std::string& text) {
   // Copies the input to a heap block of exactly its size, so that a sanitizer detects a read past its end.
   const std::vector<std::uint8_t> bytes(text.begin(), text.end());
-  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  target.run()(bytes.data(), bytes.size());
 }
 
-}  // namespace
-
-int main() {
-  std::size_t runs = 20'000;
-  if (const char* runs_text = std::getenv("COFFERDAM_FUZZ_RUNS")) runs = std::strtoull(runs_text, nullptr, 10);
-
+void replay(const cofferdam_test::fuzz_target& target, std::size_t runs) {
+  // A target aborts the program when it finds a fault, so its name comes first.
+  std::printf("%s: ", target.name());
+  std::fflush(stdout);
+  const std::filesystem::path folder = cofferdam_test::source_path(std::string("tests/fuzz/corpus/") + target.name());
   std::vector<std::filesystem::path> files;
-  if (std::filesystem::is_directory(COFFERDAM_FUZZ_CORPUS))
-    for (const auto& entry : std::filesystem::directory_iterator(COFFERDAM_FUZZ_CORPUS)) files.push_back(entry.path());
+  if (std::filesystem::is_directory(folder))
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<std::string> corpus{""};
   for (const auto& file : files) {
     std::ifstream stream(file, std::ios::binary);
     corpus.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }
-  for (const auto& text : corpus) feed(text);
+  for (const auto& text : corpus) feed(target, text);
 
   std::mt19937 random(20260101);  // a fixed seed, so that a failure can be reproduced
   std::string text;
   for (std::size_t i = 0; i < runs; ++i) {
     if (i % 64 == 0 || text.size() > 4096) text = corpus[random() % corpus.size()];
     mutate(text, random);
-    feed(text);
+    feed(target, text);
   }
-  std::printf("%s: %zu inputs from a corpus of %zu\n1 passed, 0 failed, 0 skipped\n", COFFERDAM_FUZZ_NAME, runs,
-              corpus.size());
-  return 0;
+  std::printf("%zu inputs from a corpus of %zu\n", runs, corpus.size());
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::size_t runs = 20'000;
+  if (const char* runs_text = std::getenv("COFFERDAM_FUZZ_RUNS")) runs = std::strtoull(runs_text, nullptr, 10);
+  const std::set<std::string> wanted(words + 1, words + count);
+  std::size_t passed = 0;
+  for (const cofferdam_test::fuzz_target* each = cofferdam_test::fuzz_target::first(); each != nullptr;
+       each = each->next()) {
+    if (!wanted.empty() && !wanted.contains(each->name())) continue;
+    replay(*each, runs);
+    ++passed;
+  }
+  const bool ran_all = passed != 0 && (wanted.empty() || passed == wanted.size());
+  if (!ran_all) std::printf("no such target\n");
+  std::printf("%zu passed, %d failed, 0 skipped\n", passed, ran_all ? 0 : 1);
+  return ran_all ? 0 : 1;
 }

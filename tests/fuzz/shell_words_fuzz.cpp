@@ -6,6 +6,8 @@
 
 #include <cofferdam/detail/core/shell_words.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +23,7 @@ void require(bool holds) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(shell_words)(const std::uint8_t* data, std::size_t size) {
   using namespace cofferdam;
   using namespace cofferdam::detail;
   const std::string_view line(reinterpret_cast<const char*>(data), size);

@@ -15,6 +15,7 @@
 #include <cofferdam/detail/net/tar_writer.hpp>
 #include <cofferdam/net/detail/tar_names.hpp>
 
+#include "fuzz/target.hpp"
 #include "support/tar_bytes.hpp"
 
 #include <algorithm>
@@ -205,7 +206,7 @@ void expect_same_again(const tar_files& files) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(tar)(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t piece = 1 + data[0] / 2U * 9U;

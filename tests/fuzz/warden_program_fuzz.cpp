@@ -13,6 +13,8 @@
 #include <cofferdam/warden/detail/protocol.hpp>
 #include <cofferdam/warden/image.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -193,7 +195,7 @@ class conversation {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(warden_program)(const std::uint8_t* data, std::size_t size) {
   // Each input starts a process, which is slow. Runs the first 16 inputs, and then each 32nd.
   static unsigned long count = 0;
   if (size < 2 || (count++ >= 16 && count % 32 != 0)) return 0;

@@ -10,6 +10,8 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/warden/detail/protocol.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +113,7 @@ decoded decode(std::string_view stream, std::size_t limit, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(warden_protocol)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::size_t limit = data[0] == 255 ? wire::max_payload : data[0];
   const std::size_t piece = 1 + data[1] % 40U;

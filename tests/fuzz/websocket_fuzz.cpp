@@ -12,6 +12,8 @@
 #include <cofferdam/detail/net/websocket_frame.hpp>
 #include <cofferdam/detail/net/websocket_handshake.hpp>
 
+#include "fuzz/target.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -114,7 +116,7 @@ void check_masking(std::string_view payload, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+COFFERDAM_FUZZ_TARGET(websocket)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::size_t piece = 1 + data[1] % 40U;
   const std::string_view stream(reinterpret_cast<const char*>(data) + 2, size - 2);
