@@ -149,7 +149,8 @@ TEST_P(PrTimeAttack, PR_02_a_command_that_ignores_blocks_or_stops_is_dead_in_tim
 TEST(Attack, PR_02_control_sigterm_alone_does_not_end_it) {
   const temporary_folder base;
   naive_runner naive("trap '' TERM; echo up; while :; do sleep 0.01; done", base.path());
-  std::this_thread::sleep_for(100ms);
+  char first = 0;
+  ASSERT_EQ(::read(naive.output(), &first, 1), 1);  // the trap is set
   ::kill(naive.pid(), SIGTERM);
   EXPECT_FALSE(eventually([&] { return !is_alive(naive.pid()); }, 300ms));
 }
