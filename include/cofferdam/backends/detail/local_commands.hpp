@@ -9,7 +9,6 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/guest_network.hpp>
-#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/rethrow_cancellation.hpp>
 #include <cofferdam/detail/core/short_pause.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
@@ -27,14 +26,9 @@
 #include <cofferdam/warden/session.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/error.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -48,9 +42,7 @@
 #include <utility>
 #include <vector>
 
-#include <poll.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
