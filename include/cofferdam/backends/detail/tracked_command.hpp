@@ -16,7 +16,6 @@
 #include <cofferdam/os/spawn.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <array>
@@ -55,7 +54,7 @@ class tracked_command : public command_transport {
       });
     }
     auto ended = [self](std::exception_ptr failure) { self->carried(failure); };
-    asio::co_spawn(executor_, live(), std::move(ended));
+    spawn_coroutine(executor_, live(), std::move(ended));
     command_.begin_input(std::move(content));
   }
 
@@ -64,7 +63,7 @@ class tracked_command : public command_transport {
     try {
       const auto self = kept();
       auto sent = [self](std::exception_ptr) {};  // a failure is ignored, as if the command had already ended
-      asio::co_spawn(executor_, signal(number, limits().terminal ? 't' : 'g'), std::move(sent));
+      spawn_coroutine(executor_, signal(number, limits().terminal ? 't' : 'g'), std::move(sent));
     } catch (const std::exception&) {
     }
   }
@@ -229,7 +228,7 @@ class tracked_command : public command_transport {
       self->room_.notify();
       self->moved_.notify();
     };
-    asio::co_spawn(executor_, finish_off(), std::move(finished));
+    spawn_coroutine(executor_, finish_off(), std::move(finished));
   }
 
   void set_status(int number, bool signaled, bool out_of_memory) {

@@ -14,6 +14,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/utf8.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
@@ -158,8 +159,8 @@ class driver_link : public std::enable_shared_from_this<driver_link> {
       self->changed_.notify();
     };
     reading_ = writing_ = true;
-    asio::co_spawn(executor_, read(self), asio::bind_cancellation_slot(stop_reading_.slot(), std::move(read_ended)));
-    asio::co_spawn(executor_, write(self), asio::bind_cancellation_slot(stop_writing_.slot(), std::move(write_ended)));
+    spawn_coroutine(executor_, read(self), std::move(read_ended), stop_reading_.slot());
+    spawn_coroutine(executor_, write(self), std::move(write_ended), stop_writing_.slot());
   }
 
   /// Returns true if the driver has reported that it is ready to run code.

@@ -10,13 +10,12 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/core/process.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <charconv>
@@ -131,8 +130,7 @@ class reader_process {
         exchange->done = true;
         exchange->changed.notify();
       };
-      asio::co_spawn(self->executor_, talk(self, exchange),
-                     asio::bind_cancellation_slot(exchange->stop.slot(), std::move(ended)));
+      spawn_coroutine(self->executor_, talk(self, exchange), std::move(ended), exchange->stop.slot());
       is_asked = true;
       while (!exchange->done && !cancelled && std::chrono::steady_clock::now() < until) {
         const wait_result result = co_await exchange->changed.wait(until);

@@ -5,10 +5,9 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/run.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
@@ -93,7 +92,7 @@ run_outcome run_loop(awaitable<void> work) {
     signals.clear();
     signals.cancel();
   };
-  asio::co_spawn(loop, std::move(work), asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+  spawn_coroutine(loop.get_executor(), std::move(work), std::move(ended), stop.slot());
   for (bool runs = true; runs;) {
     try {
       loop.run();

@@ -5,11 +5,13 @@
 #include <cofferdam/core/asio.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/cancellation_signal.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <system_error>
 #include <type_traits>
@@ -17,8 +19,8 @@
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
 
-// Waits that call a function at their end, for code that is not a coroutine. Asio compiles about fifty functions for
-// each type of handler. These functions give all handlers one type.
+// Waits and coroutines that call a function at their end, for code that is not a coroutine. Asio compiles fifty to a
+// hundred functions for each type of handler. These functions give all handlers one type.
 
 /// A function object without a result. It keeps the function in place, so it never allocates: a wait that begins in a
 /// handler could not report that memory is exhausted. Empty after it was moved from.
@@ -82,6 +84,15 @@ void on_exception(asio::posix::stream_descriptor& descriptor, wait_callback call
 
 /// Calls `callback` on `executor`, never before this function returns.
 void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback);
+
+/// Receives the exception of a coroutine, or null.
+using end_callback = inplace_callback<std::exception_ptr>;
+
+/// Starts a coroutine on `executor`, and calls `at_end` there when the coroutine has ended.
+/// \param work  a coroutine that keeps the objects it uses alive.
+/// \param stop  cancels the coroutine. Its signal exists until the coroutine has ended.
+void spawn_coroutine(asio::any_io_executor executor, awaitable<void> work, end_callback at_end,
+                     asio::cancellation_slot stop = {});
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

@@ -4,13 +4,12 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <chrono>
@@ -66,8 +65,7 @@ awaitable<void> join_all_on_strand(std::size_t count, std::size_t at_once, asio:
           state->ended.notify();
         };
         try {
-          asio::co_spawn(executor, join_one(where, work, begun++),
-                         asio::bind_cancellation_slot(signal.slot(), std::move(done)));
+          spawn_coroutine(executor, join_one(where, work, begun++), std::move(done), signal.slot());
         } catch (...) {  // out of memory: this coroutine has not begun
           --state->running;
           throw;

@@ -4,12 +4,11 @@
 
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -37,7 +36,7 @@ class joined_tasks : public std::enable_shared_from_this<joined_tasks> {
     auto done = [last = running_task(shared_from_this(), mine)](const std::exception_ptr& failure) {
       last.ended(failure);
     };
-    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(mine->cancel.slot(), std::move(done)));
+    spawn_coroutine(executor_, std::move(work), std::move(done), mine->cancel.slot());
   }
 
   /// Cancels all tasks (terminal), and ignores their exceptions from now on.

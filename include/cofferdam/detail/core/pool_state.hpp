@@ -5,14 +5,13 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -257,7 +256,7 @@ class pool_state : public std::enable_shared_from_this<pool_state<Opened>> {
       self->running_.erase(entry);
       self->joined_.notify();
     };
-    asio::co_spawn(home_.executor(), std::move(work), asio::bind_cancellation_slot(entry->signal.slot(), ended));
+    spawn_coroutine(home_.executor(), std::move(work), ended, entry->signal.slot());
   }
 
   void stop() {

@@ -5,13 +5,13 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/net/detail/http_served_connection.hpp>
 #include <cofferdam/net/http_server_settings.hpp>
 #include <cofferdam/net/listener.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 
 #include <algorithm>
@@ -134,7 +134,7 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
       if (failure) core->abort();
       core->changed_.notify();
     };
-    asio::co_spawn(executor_, accept_from(shared_from_this(), from), ended);
+    spawn_coroutine(executor_, accept_from(shared_from_this(), from), ended);
   }
 
   static awaitable<void> accept_from(std::shared_ptr<http_server_core> self, listener& from) {
@@ -197,8 +197,8 @@ class http_server_core : public std::enable_shared_from_this<http_server_core> {
     });
     // Keeps the objects alive until both coroutines have ended. Neither coroutine throws.
     const auto ended = [core = shared_from_this(), connection, both](const std::exception_ptr&) {};
-    asio::co_spawn(executor_, http_served_connection::pump(connection), ended);
-    asio::co_spawn(executor_, http_served_connection::serve(connection), ended);
+    spawn_coroutine(executor_, http_served_connection::pump(connection), ended);
+    spawn_coroutine(executor_, http_served_connection::serve(connection), ended);
   }
 
   asio::any_io_executor executor_;

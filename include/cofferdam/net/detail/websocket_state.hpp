@@ -9,6 +9,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
 #include <cofferdam/detail/net/deadline_timer.hpp>
 #include <cofferdam/detail/net/websocket_frame.hpp>
@@ -16,7 +17,6 @@
 #include <cofferdam/net/net_error.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <openssl/rand.h>
 
@@ -65,7 +65,7 @@ class websocket_state : public std::enable_shared_from_this<websocket_state> {
       if (failure) self->fail_by(failure);
       self->changed_.notify();
     };
-    asio::co_spawn(executor_, keep(self), std::move(ended));
+    spawn_coroutine(executor_, keep(self), std::move(ended));
   }
 
   /// Closes the connection without waiting.

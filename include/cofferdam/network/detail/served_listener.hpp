@@ -7,12 +7,11 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/listener.hpp>
 #include <cofferdam/detail/core/async_event.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -44,7 +43,7 @@ class basic_served_listener : public std::enable_shared_from_this<basic_served_l
   static void begin(std::shared_ptr<basic_served_listener> self) {
     ++self->running_;
     const auto ends = [self](std::exception_ptr) { self->ended_one(); };
-    asio::co_spawn(self->home_.executor(), accept_all(self), ends);
+    spawn_coroutine(self->home_.executor(), accept_all(self), ends);
   }
 
   /// Accepts no more, and ends all connections, without waiting. Called on the strand, or by a destructor through
@@ -98,8 +97,7 @@ class basic_served_listener : public std::enable_shared_from_this<basic_served_l
       self->signals_.remove(signal);
       self->ended_one();
     };
-    asio::co_spawn(home_.executor(), serve_one(self, std::move(accepted)),
-                   asio::bind_cancellation_slot(signal->slot(), ends));
+    spawn_coroutine(home_.executor(), serve_one(self, std::move(accepted)), ends, signal->slot());
   }
 
   static awaitable<void> serve_one(std::shared_ptr<basic_served_listener> self, byte_stream accepted) {

@@ -13,7 +13,6 @@
 
 #include <asio/any_io_executor.hpp>
 #include <asio/buffer.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
@@ -456,7 +455,7 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
     listener_ = std::move(listener);
     const auto self = this->shared_from_this();
     auto ended = [self](std::exception_ptr failure) { self->lose(failure); };
-    asio::co_spawn(executor_, read(self), std::move(ended));
+    spawn_coroutine(executor_, read(self), std::move(ended));
   }
 
   void send(bytes frame, std::span<const int>) override {
@@ -472,7 +471,7 @@ class coroutine_link final : public warden_link, public std::enable_shared_from_
       self->writing_ = false;
       self->lose(failure);
     };
-    asio::co_spawn(executor_, write(self), std::move(ended));
+    spawn_coroutine(executor_, write(self), std::move(ended));
   }
 
   bool carries_descriptors() const noexcept override { return false; }

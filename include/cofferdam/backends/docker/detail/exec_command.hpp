@@ -12,11 +12,11 @@
 #include <cofferdam/core/command_result.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/os/running_command.hpp>
 #include <cofferdam/detail/os/terminal.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -93,7 +93,7 @@ class exec_command final : public cofferdam::detail::tracked_command {
     if (self->concluded()) co_return;
     self->stream_ = std::move(stream);
     auto fed = [self](std::exception_ptr) { self->command().close_input(); };
-    if (self->has_input()) asio::co_spawn(self->executor(), feed(self), std::move(fed));
+    if (self->has_input()) cofferdam::detail::spawn_coroutine(self->executor(), feed(self), std::move(fed));
     std::exception_ptr failure;
     try {
       co_await self->carry();
@@ -221,7 +221,8 @@ class exec_command final : public cofferdam::detail::tracked_command {
     if (exec_.empty() || concluded()) return;
     const auto self = shared();
     auto resized = [self](std::exception_ptr) {};  // a failure is ignored, as if the command had already ended
-    asio::co_spawn(executor(), exec_place::resize(place_, exec_, size.rows(), size.columns()), std::move(resized));
+    cofferdam::detail::spawn_coroutine(executor(), exec_place::resize(place_, exec_, size.rows(), size.columns()),
+                                       std::move(resized));
   }
 
   std::shared_ptr<exec_place> place_;

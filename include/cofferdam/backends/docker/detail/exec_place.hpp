@@ -16,7 +16,6 @@
 #include <cofferdam/detail/net/percent_encoding.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <boost/json.hpp>
@@ -73,7 +72,7 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     lease_.emplace(std::move(raw), api_->container(name_));
     const auto self = shared_from_this();
     auto ended = [self](std::exception_ptr failure) { self->lease_over(failure); };
-    asio::co_spawn(api_->executor(), listen(self), std::move(ended));
+    cofferdam::detail::spawn_coroutine(api_->executor(), listen(self), std::move(ended));
     beat();
   }
 
@@ -102,7 +101,8 @@ class exec_place : public std::enable_shared_from_this<exec_place> {
     auto written = [self](std::exception_ptr) {
       self->writing_ = false;
     };  // a failure also ends `listen`, which reports it
-    asio::co_spawn(api_->executor(), self->lease_->write(as_bytes(std::string_view("\n"))), std::move(written));
+    cofferdam::detail::spawn_coroutine(api_->executor(), self->lease_->write(as_bytes(std::string_view("\n"))),
+                                       std::move(written));
   }
 
   /// Creates an exec, without starting it.

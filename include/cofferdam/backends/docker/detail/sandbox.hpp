@@ -10,12 +10,11 @@
 #include <cofferdam/core/asio.hpp>
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/home_strand.hpp>
 #include <cofferdam/detail/net/http_limits.hpp>
 #include <cofferdam/detail/os/random_text.hpp>
 #include <cofferdam/net/http_message.hpp>
-
-#include <asio/co_spawn.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -88,7 +87,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     if (std::exchange(examines_, true)) return;
     const auto self = shared_from_this();
     auto examined = [self](std::exception_ptr) { self->examines_ = false; };
-    asio::co_spawn(api_->executor(), examine(self), std::move(examined));
+    cofferdam::detail::spawn_coroutine(api_->executor(), examine(self), std::move(examined));
   }
 
   // ---- pauses and snapshots ----
@@ -166,7 +165,7 @@ class sandbox : public cofferdam::detail::warden_place<sandbox> {
     // The warden cannot notice the end of its connection, so the daemon must remove the container now.
     try {
       auto removed = [self = shared_from_this()](std::exception_ptr) {};
-      asio::co_spawn(api_->executor(), owned_->remove(), std::move(removed));
+      cofferdam::detail::spawn_coroutine(api_->executor(), owned_->remove(), std::move(removed));
     } catch (const std::bad_alloc&) {  // a later `sweep` removes it
     }
   }

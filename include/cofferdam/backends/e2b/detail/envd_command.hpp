@@ -254,7 +254,7 @@ class envd_command final : public cofferdam::detail::tracked_command {
   void start_feeding() {
     const auto self = shared();
     auto fed = [self](std::exception_ptr) { self->command().close_input(); };
-    asio::co_spawn(executor(), give_input(self), asio::bind_cancellation_slot(stop_feeding_.slot(), std::move(fed)));
+    cofferdam::detail::spawn_coroutine(executor(), give_input(self), std::move(fed), stop_feeding_.slot());
   }
 
   /// Signals the processes of the command by `signal_script`. If this fails, for example because of missing

@@ -13,7 +13,6 @@
 #include <cofferdam/detail/net/connect_client.hpp>
 #include <cofferdam/detail/net/json_object_view.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
 
@@ -112,8 +111,8 @@ class envd_wire {
         if (!self->failure) self->failure.emplace(exec_errc::provider_lost, self->ended_text());
         self->changed.notify();
       };
-      asio::co_spawn(self->daemon->executor(), take_events(self),
-                     asio::bind_cancellation_slot(self->stop.slot(), std::move(ended)));
+      cofferdam::detail::spawn_coroutine(self->daemon->executor(), take_events(self), std::move(ended),
+                                         self->stop.slot());
     }
 
     /// Reads the messages of the stream. Waits while more than `max_left` bytes were not read by `read`.

@@ -37,7 +37,6 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/cancellation_state.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
@@ -187,7 +186,7 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
       let_go();
       const auto self = shared_from_this();
       auto ended = [self](std::exception_ptr) {};  // a failure is ignored: the sandbox ends at the end of its lifetime
-      asio::co_spawn(executor_, discard_sandbox(self), std::move(ended));
+      cofferdam::detail::spawn_coroutine(executor_, discard_sandbox(self), std::move(ended));
     } catch (const std::exception&) {
     }
   }
@@ -473,7 +472,7 @@ class sandbox : public cofferdam::detail::environment_state<sandbox>, public std
       self->changed_.notify();
       self->prolonged(failure);
     };
-    asio::co_spawn(executor_, extend(self), std::move(done));
+    cofferdam::detail::spawn_coroutine(executor_, extend(self), std::move(done));
   }
 
   static awaitable<void> extend(std::shared_ptr<sandbox> self) {

@@ -25,9 +25,7 @@
 #include <cofferdam/net/net_error.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -279,8 +277,9 @@ COFFERDAM_DECL awaitable<execution> code_interpreter::execute(shared inside, cli
     });
   }
   auto over = [current_run](std::exception_ptr failure) { current_run->end(failure); };
-  asio::co_spawn(inside->executor(), read(inside, by, std::move(redact), std::move(what), current_run),
-                 asio::bind_cancellation_slot(current_run->stop.slot(), std::move(over)));
+  cofferdam::detail::spawn_coroutine(inside->executor(),
+                                     read(inside, by, std::move(redact), std::move(what), current_run), std::move(over),
+                                     current_run->stop.slot());
   bool cancelled = false;
   while (current_run->reads) {
     const cofferdam::detail::wait_result result = co_await current_run->changed.wait();

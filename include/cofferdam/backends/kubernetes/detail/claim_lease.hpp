@@ -12,7 +12,6 @@
 #include <cofferdam/detail/net/json_object_view.hpp>
 #include <cofferdam/net/http_message.hpp>
 
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <boost/json/object.hpp>
@@ -67,7 +66,7 @@ class claim_lease : public std::enable_shared_from_this<claim_lease> {
   void renew_in_background() {
     const auto self = shared_from_this();
     auto ended = [self](std::exception_ptr failure) { self->renewed(failure); };
-    asio::co_spawn(claim_->api()->executor(), renew(self), std::move(ended));
+    cofferdam::detail::spawn_coroutine(claim_->api()->executor(), renew(self), std::move(ended));
   }
 
   static awaitable<void> renew(std::shared_ptr<claim_lease> self) {

@@ -6,6 +6,9 @@
 #include <cofferdam/detail/core/callbacks.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -32,6 +35,11 @@ COFFERDAM_DECL void on_exception(asio::posix::stream_descriptor& descriptor, wai
 
 COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace_callback<> callback) {
   asio::post(executor, std::move(callback));
+}
+
+COFFERDAM_DECL void spawn_coroutine(asio::any_io_executor executor, awaitable<void> work, end_callback at_end,
+                                    asio::cancellation_slot stop) {
+  asio::co_spawn(std::move(executor), std::move(work), asio::bind_cancellation_slot(stop, std::move(at_end)));
 }
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

@@ -14,6 +14,7 @@
 #include <cofferdam/core/printable_text.hpp>
 #include <cofferdam/detail/code/notebook_python.hpp>
 #include <cofferdam/detail/core/async_semaphore.hpp>
+#include <cofferdam/detail/core/callbacks.hpp>
 #include <cofferdam/detail/core/ends_everything.hpp>
 #include <cofferdam/detail/core/shielded.hpp>
 #include <cofferdam/detail/core/with_cleanup.hpp>
@@ -31,9 +32,7 @@
 #include <cofferdam/serve/e2b_gateway/options.hpp>
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <boost/json/array.hpp>
@@ -423,8 +422,7 @@ class interpreter_service final : public e2b_gateway::port_service {
         execution->is_over = true;
         execution->change();
       };
-      asio::co_spawn(executor_, run(execution),
-                     asio::bind_cancellation_slot(execution->cancel.slot(), std::move(over)));
+      cofferdam::detail::spawn_coroutine(executor_, run(execution), std::move(over), execution->cancel.slot());
       is_begun = true;
       co_await stream(call, execution);
     };
