@@ -21,6 +21,7 @@
 
 #include "doctor.hpp"
 #include "options.hpp"
+#include "outcome.hpp"
 #include "place.hpp"
 #include "pooled.hpp"
 #include "report.hpp"

@@ -4,9 +4,12 @@
 
 #include <cofferdam/core/bytes.hpp>
 #include <cofferdam/core/command_result.hpp>
+#include <cofferdam/core/error.hpp>
 #include <cofferdam/core/printable_text.hpp>
 
 #include "report.hpp"
+
+#include <asio/error.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -14,6 +17,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -132,5 +136,15 @@ boost::json::object failure_object(const std::string& message) {
 std::string valid_text(std::string_view text) { return captured_output(to_bytes(text), bytes(), text.size()).text(); }
 
 void print(const boost::json::object& object) { std::cout << boost::json::serialize(object) << std::endl; }
+
+bool is_cancellation(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::system_error& reason) {
+    return reason.code() == exec_errc::cancelled || reason.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
 
 }  // namespace program

@@ -8,6 +8,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <exception>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -47,5 +48,8 @@ std::string valid_text(std::string_view text);
 
 /// Prints an object in one line on standard output.
 void print(const boost::json::object& object);
+
+/// Returns true if an exception only tells that the coroutine was cancelled.
+bool is_cancellation(const std::exception_ptr& failure);
 
 }  // namespace program

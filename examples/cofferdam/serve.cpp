@@ -28,6 +28,7 @@
 #include <cofferdam/serve/e2b_gateway/code_interpreter.hpp>
 
 #include "options.hpp"
+#include "outcome.hpp"
 #include "place.hpp"
 #include "report.hpp"
 #include "serving.hpp"

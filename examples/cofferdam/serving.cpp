@@ -8,17 +8,13 @@
 #include "options.hpp"
 #include "report.hpp"
 
-#include <asio/error.hpp>
-
 #include <cstddef>
 #include <cstdlib>
-#include <exception>
 #include <fstream>
 #include <functional>
 #include <random>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <sys/prctl.h>
 
@@ -54,18 +50,6 @@ void add_secrets(const std::string& path, const std::string& what, const std::fu
 }
 
 void become_undumpable() { ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
-
-bool is_cancellation(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const cofferdam::error& reason) {
-    return reason.code() == cofferdam::exec_errc::cancelled;
-  } catch (const std::system_error& reason) {
-    return reason.code() == asio::error::operation_aborted;
-  } catch (...) {
-    return false;
-  }
-}
 
 void give_up(const char* why) {
   complain(why);

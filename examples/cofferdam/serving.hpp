@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <string>
 
@@ -27,9 +26,6 @@ void add_secrets(const std::string& path, const std::string& what, const std::fu
 
 /// Keeps other programs of the same user from reading this program's memory (PR_SET_DUMPABLE 0).
 void become_undumpable();
-
-/// Returns true if an exception only tells that the coroutine was cancelled.
-bool is_cancellation(const std::exception_ptr& failure);
 
 /// Ends the program at once, with status 125. The kernel closes all connections, so clients see that their streams have
 /// ended.

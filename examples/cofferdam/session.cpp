@@ -3,8 +3,8 @@
 #include "session.hpp"
 
 #include <cofferdam/core/asio.hpp>
-#include <cofferdam/core/error.hpp>
 
+#include "outcome.hpp"
 #include "report.hpp"
 #include "terminal.hpp"
 
@@ -13,7 +13,6 @@
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
-#include <asio/error.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -42,16 +41,6 @@ constexpr std::chrono::seconds max_end{9};
   restore_terminal();
   complain(why);
   std::_Exit(status);
-}
-
-bool is_cancellation(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::system_error& reason) {
-    return reason.code() == exec_errc::cancelled || reason.code() == asio::error::operation_aborted;
-  } catch (...) {
-    return false;
-  }
 }
 
 }  // namespace
