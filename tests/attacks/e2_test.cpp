@@ -14,6 +14,7 @@
 
 #include "backends/e2b/scripted_service.hpp"
 #include "net/certificates.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/this_coro.hpp>
@@ -165,7 +166,7 @@ TEST(Attack, E2_01_a_stranger_with_a_certificate_of_his_own_is_not_talked_to) {
     const std::string url = "https://127.0.0.1:" + std::to_string(where.port());
     server.listen(std::move(where));
     bool over = false;
-    asio::co_spawn(executor, server.run(), [&over](std::exception_ptr) { over = true; });
+    cofferdam_test::spawn(executor, server.run(), [&over](std::exception_ptr) { over = true; });
     const auto recipe = [&url] {
       return e2b::from_template().variables_from(e2b::surroundings()).api_key(canary).api_url(url).first_pause(1ms);
     };

@@ -16,6 +16,7 @@
 #include "serve/mcp/mcp_support.hpp"
 #include "support/census.hpp"
 #include "support/hostile.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <boost/json/parse.hpp>
@@ -106,8 +107,8 @@ void over_http(const std::function<awaitable<void>(std::uint16_t port, mcp::serv
   const auto ended = [&failure](std::exception_ptr why) {
     if (why && !failure) failure = why;
   };
-  asio::co_spawn(context, server.serve(std::move(where)), ended);
-  asio::co_spawn(context, stop_behind(server, [&] { return body(port, server); }), ended);
+  cofferdam_test::spawn(context, server.serve(std::move(where)), ended);
+  cofferdam_test::spawn(context, stop_behind(server, [&] { return body(port, server); }), ended);
   context.run();
   if (failure) std::rethrow_exception(failure);
 }
@@ -169,7 +170,7 @@ void serve_files(const std::filesystem::path& in, const std::filesystem::path& o
   asio::io_context context(1);
   const std::unique_ptr<mcp::server> server = over_local(context.get_executor());
   server->add(tools::definition("print", "Prints"), print_all_over);
-  asio::co_spawn(context, server->serve_stdio(), [](std::exception_ptr failure) {
+  cofferdam_test::spawn(context, server->serve_stdio(), [](std::exception_ptr failure) {
     if (failure) ::_exit(4);
   });
   context.run();
@@ -400,7 +401,7 @@ TEST(Attack, MC_08_an_image_that_is_a_url_is_never_fetched) {
       ended = true;
     };
     asio::cancellation_signal stop;
-    asio::co_spawn(executor, trap.accept(), asio::bind_cancellation_slot(stop.slot(), fetched));
+    cofferdam_test::spawn(executor, trap.accept(), fetched, stop.slot());
     const std::string make_image =
         R"({"cmd":"printf '\\211PNG\\r\\n\\032\\n\\000\\000\\000\\rIHDR\\000\\000\\000\\001\\000\\000\\000\\001\\010\\006\\000\\000\\000' > a.png"})";
     co_await client.call("code_exec", make_image);

@@ -14,11 +14,10 @@
 #include "support/naive_runner.hpp"
 #include "support/pause.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -247,11 +246,13 @@ TEST_P(OuAttack, OU_08_what_had_come_before_a_cancellation_or_a_close_is_kept_wi
         const auto command = [&]() -> awaitable<void> {
           co_await env.run_command(shell("echo out; echo err >&2; touch printed; sleep 60"));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(command),
-                       asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr failure) {
-                         caught = failure;
-                         done = true;
-                       }));
+        cofferdam_test::spawn(
+            co_await asio::this_coro::executor, std::ref(command),
+            [&](std::exception_ptr failure) {
+              caught = failure;
+              done = true;
+            },
+            cancel.slot());
         while (!std::filesystem::exists(base.workspace() / "printed")) co_await pause_for(2ms);
         if (cancelled)
           cancel.emit(asio::cancellation_type::terminal);

@@ -16,9 +16,9 @@
 #include "support/forbid.hpp"
 #include "support/forked_host.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/strand.hpp>
@@ -168,7 +168,7 @@ class fault_run {
 
   fault_run(asio::io_context& loop, const attack_folder& base, int& results) {
     // The coroutine runs on no strand, so each operation switches to the environment's own strand and back.
-    asio::co_spawn(loop, a_little_of_everything(base, results), [this](std::exception_ptr failure) {
+    cofferdam_test::spawn(loop, a_little_of_everything(base, results), [this](std::exception_ptr failure) {
       outcome = name_of(failure);
       ended = true;
     });

@@ -23,9 +23,9 @@
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -961,7 +961,7 @@ TEST(Attack, PR_10_runs_that_limit_starve_and_rob_leave_the_machine_as_it_was) {
               };
               for (std::size_t i = 0; i < count; ++i) {
                 const auto start = [&run_one, number = next + i] { return run_one(number); };
-                asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
+                cofferdam_test::spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
                   if (failure) wrong += "threw; ";
                   ++ended;
                 });

@@ -14,10 +14,10 @@
 #include "support/naive_runner.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -456,10 +456,10 @@ TEST_P(PrHostAttack, PR_19_a_thousand_commands_at_once_on_one_thread_are_all_exa
             }
           };
           bool probed = false;
-          asio::co_spawn(executor, std::ref(probe), [&](std::exception_ptr) { probed = true; });
+          cofferdam_test::spawn(executor, std::ref(probe), [&](std::exception_ptr) { probed = true; });
           for (int number = 0; number < commands; ++number) {
             const auto start = [&run_one, number] { return run_one(number); };
-            asio::co_spawn(executor, start, [&](std::exception_ptr failure) { EXPECT_FALSE(failure); });
+            cofferdam_test::spawn(executor, start, [&](std::exception_ptr failure) { EXPECT_FALSE(failure); });
             co_await asio::post(asio::use_awaitable);
           }
           asio::steady_timer timer(executor);

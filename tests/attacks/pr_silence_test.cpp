@@ -23,12 +23,11 @@
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -227,8 +226,9 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
       other = co_await outcome(env, argv("cat").input("in").timeout(20s));
     };
     const auto started = clock::now();
-    asio::co_spawn(executor, std::ref(first), asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
-    asio::co_spawn(executor, std::ref(second), [](std::exception_ptr) {});
+    cofferdam_test::spawn(
+        executor, std::ref(first), [](std::exception_ptr) {}, stop.slot());
+    cofferdam_test::spawn(executor, std::ref(second), [](std::exception_ptr) {});
     process signalled = co_await env.start(shell("sleep 30").timeout(20s));
     co_await signalled.signal(SIGTERM);
     co_await pause_for(20ms);
@@ -250,7 +250,7 @@ TEST(Attack, PR_06d_what_ends_commands_overtakes_what_descriptors_on_their_way_h
     process again = co_await start_hog(env);
     std::string closed;
     const auto third = [&]() -> awaitable<void> { closed = co_await outcome(env, shell("sleep 30").timeout(20s)); };
-    asio::co_spawn(executor, std::ref(third), [](std::exception_ptr) {});
+    cofferdam_test::spawn(executor, std::ref(third), [](std::exception_ptr) {});
     co_await pause_for(20ms);
     const auto closing = clock::now();
     co_await env.close();
@@ -357,8 +357,8 @@ TEST(Attack, PR_06b_a_guest_that_stops_its_warden_is_ended_when_it_is_cancelled)
         const auto run_one = [&]() -> awaitable<void> {
           text = co_await outcome(env, shell(line).timeout(cofferdam::no_timeout));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one),
-                       asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
+        cofferdam_test::spawn(
+            co_await asio::this_coro::executor, std::ref(run_one), [](std::exception_ptr) {}, stop.slot());
         while (marked(marker).size() < 2) co_await pause_for(5ms);
         co_await pause_for(100ms);
         const auto begin = clock::now();
@@ -424,7 +424,7 @@ TEST(Attack, PR_06b_a_host_whose_warden_never_runs_again_ends_everything_itself)
           }
           if (clock::now() - begin > 12s) text += ", late: " + took(begin);
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(command_ends), [](std::exception_ptr) {});
+        cofferdam_test::spawn(co_await asio::this_coro::executor, std::ref(command_ends), [](std::exception_ptr) {});
         while (marked(marker).size() < 2) co_await pause_for(5ms);
         const pid_t warden = own_wardens().front().pid;
         forked_program tracer([&](int words) {
@@ -475,7 +475,8 @@ TEST(Attack, PR_06b_control_a_host_that_waits_for_its_warden_waits_for_ever) {
       process running = co_await session.start(c, std::move(request));
       bool is_over = false;
       const auto waits = [&]() -> awaitable<void> { co_await running.wait(); };
-      asio::co_spawn(co_await asio::this_coro::executor, std::ref(waits), [&](std::exception_ptr) { is_over = true; });
+      cofferdam_test::spawn(co_await asio::this_coro::executor, std::ref(waits),
+                            [&](std::exception_ptr) { is_over = true; });
       co_await pause_for(4s);
       text = is_over ? "ended" : marked(marker).empty() ? "nothing there" : "it goes on";
       ::kill(static_cast<pid_t>(session.hello().pid()), SIGCONT);

@@ -14,9 +14,9 @@
 #include "support/naive_runner.hpp"
 #include "support/pause.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -226,7 +226,8 @@ TEST_P(PrTimeAttack, PR_05_a_bomb_of_processes_in_the_group_is_gone_after_and_th
         }
       });
       bool probed = false;
-      asio::co_spawn(co_await asio::this_coro::executor, std::ref(probe), [&](std::exception_ptr) { probed = true; });
+      cofferdam_test::spawn(co_await asio::this_coro::executor, std::ref(probe),
+                            [&](std::exception_ptr) { probed = true; });
       co_await with(provider(base), std::ref(body));
       over = true;
       counter.join();
@@ -271,7 +272,7 @@ TEST_P(PrTimeAttack, PR_10_runs_leave_the_host_as_it_was) {
         int done = 0;
         const auto run_one = [&]() -> awaitable<void> { co_await with(base.provider(100ms, 1ms), std::ref(body)); };
         for (int i = 0; i < 8; ++i)
-          asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
+          cofferdam_test::spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++done;
           });
@@ -305,7 +306,7 @@ TEST_P(PrTimeAttack, PR_10_a_thousand_timed_out_runs_with_background_children_le
         };
         const auto run_one = [&]() -> awaitable<void> { co_await with(provider(base, 5ms), std::ref(body)); };
         for (int i = 0; i < at_once; ++i)
-          asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
+          cofferdam_test::spawn(co_await asio::this_coro::executor, std::ref(run_one), [&](std::exception_ptr failure) {
             EXPECT_FALSE(failure);
             ++ended;
           });

@@ -24,12 +24,11 @@
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -266,12 +265,14 @@ std::vector<process_entry> left_at_the_end(const std::string& place, const std::
         const auto run_one = [&]() -> awaitable<void> {
           co_await env.run_command(shell(line + "sleep " + marker).timeout(30s));
         };
-        asio::co_spawn(co_await asio::this_coro::executor, std::ref(run_one),
-                       asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure) {
-                         left = marked(marker);
-                         ended = true;
-                         EXPECT_TRUE(failure);
-                       }));
+        cofferdam_test::spawn(
+            co_await asio::this_coro::executor, std::ref(run_one),
+            [&](std::exception_ptr failure) {
+              left = marked(marker);
+              ended = true;
+              EXPECT_TRUE(failure);
+            },
+            stop.slot());
         for (int i = 0; i < 2000 && !std::filesystem::exists(up); ++i) co_await pause_for(5ms);
         stop.emit(asio::cancellation_type::terminal);
         while (!ended) co_await pause_for(1ms);
@@ -898,7 +899,7 @@ awaitable<std::string> run_hostile_batch(Provider where, const std::vector<hosti
     for (std::size_t i = 0; i < count; ++i) {
       const hostile_command& c = commands[(first + i) % commands.size()];
       const auto start = [&run_one, &c] { return run_one(c); };
-      asio::co_spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
+      cofferdam_test::spawn(co_await asio::this_coro::executor, start, [&](std::exception_ptr failure) {
         if (failure) wrong += "threw; ";
         ++ended;
       });

@@ -8,8 +8,8 @@
 #include <cofferdam/tools/function.hpp>
 
 #include "code/python_support.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -176,7 +176,7 @@ TEST(Attack, OU_07_a_run_cannot_speak_for_another_or_call_what_it_was_not_given)
     };
     code_request with_function("import time\ntime.sleep(0.5)\ncall()");
     with_function.function(cofferdam::tools::function("call", "Counts.", handler));
-    asio::co_spawn(executor, runner.run_code(std::move(with_function)), std::move(on_end));
+    cofferdam_test::spawn(executor, runner.run_code(std::move(with_function)), std::move(on_end));
     // The code writes messages of the protocol to every descriptor: a call of another code's function, a result, and
     // an end.
     const std::string liar =

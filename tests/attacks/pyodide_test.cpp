@@ -8,11 +8,10 @@
 #include <cofferdam/core/with.hpp>
 
 #include "code/pyodide_support.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/buffer.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/this_coro.hpp>
@@ -203,7 +202,7 @@ TEST(Attack, PY_04_the_network_is_reached_by_permission_only) {
       []() -> awaitable<void> {
         asio::any_io_executor executor = co_await asio::this_coro::executor;
         const auto listener = std::make_shared<counting_listener>(executor);
-        asio::co_spawn(executor, counting_listener::serve(listener), asio::detached);
+        cofferdam_test::spawn(executor, counting_listener::serve(listener), [](std::exception_ptr) {});
         const std::string place = "127.0.0.1:" + std::to_string(listener->port());
         const std::string code =
             "import urllib.request, socket, urllib.error\nseen = []\n"

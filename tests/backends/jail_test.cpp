@@ -14,11 +14,10 @@
 #include "support/jail_tests.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <gtest/gtest.h>
@@ -168,9 +167,9 @@ TEST_F(Jail, opening_that_is_cancelled_waits_for_the_end_of_bubblewrap) {
   asio::io_context context;
   asio::cancellation_signal cancel;
   std::exception_ptr failure;
-  asio::co_spawn(
+  cofferdam_test::spawn(
       context, with(recipe().temporary_base(folders).bubblewrap(slow), [](auto&) -> awaitable<void> { co_return; }),
-      asio::bind_cancellation_slot(cancel.slot(), [&failure](std::exception_ptr ended) { failure = ended; }));
+      [&failure](std::exception_ptr ended) { failure = ended; }, cancel.slot());
   while (!std::filesystem::exists(ready) && !context.stopped()) context.run_for(1ms);
   EXPECT_FALSE(std::filesystem::is_empty(folders));
   cancel.emit(asio::cancellation_type::terminal);
@@ -215,7 +214,7 @@ TEST_F(Jail, the_end_of_the_thread_that_opened_it_does_not_end_it) {
   asio::io_context context;
   std::optional<jail_environment> env;
   std::thread([&] {
-    asio::co_spawn(
+    cofferdam_test::spawn(
         context,
         [&]() -> awaitable<void> {
           jail_environment opened = co_await recipe().open();
@@ -229,7 +228,7 @@ TEST_F(Jail, the_end_of_the_thread_that_opened_it_does_not_end_it) {
   }).join();
   context.restart();
   std::string text;
-  asio::co_spawn(
+  cofferdam_test::spawn(
       context,
       [&]() -> awaitable<void> {
         command_result result = co_await env->run_command("echo alive");
@@ -250,7 +249,7 @@ TEST_F(Jail, the_death_of_the_host_ends_everything) {
   if (host == 0) {
     ::setsid();
     asio::io_context context;
-    asio::co_spawn(
+    cofferdam_test::spawn(
         context,
         [&]() -> awaitable<void> {
           jail_environment env = co_await jail().workspace(shared).open();

@@ -15,13 +15,12 @@
 #include "support/require.hpp"
 #include "support/result_of.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -205,7 +204,7 @@ TEST_F(Local, a_cancelled_command_is_ended_and_its_output_kept) {
         failure = std::move(reason);
         has_ended = true;
       };
-      asio::co_spawn(executor, work, asio::bind_cancellation_slot(stop.slot(), ended));
+      cofferdam_test::spawn(executor, work, ended, stop.slot());
       asio::steady_timer pause(executor);
       std::string pid;
       while (pid.empty()) {
@@ -252,7 +251,7 @@ TEST_F(Local, a_cancelled_stream_says_that_the_command_was_ended) {
       failure = std::move(reason);
       has_ended = true;
     };
-    asio::co_spawn(executor, work, asio::bind_cancellation_slot(stop.slot(), ended));
+    cofferdam_test::spawn(executor, work, ended, stop.slot());
     asio::steady_timer pause(executor);
     while (!has_ended) {
       pause.expires_after(1ms);

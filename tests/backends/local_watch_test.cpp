@@ -13,10 +13,9 @@
 
 #include "support/error_of.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -169,12 +168,14 @@ TEST(LocalWatch, a_cancelled_wait_loses_nothing) {
     asio::cancellation_signal stop;
     bool ended = false;
     exec_errc code{};
-    asio::co_spawn(executor, code_of([&watch]() -> awaitable<void> { co_await watch.next(); }),
-                   asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr failure, exec_errc thrown) {
-                     EXPECT_FALSE(failure);
-                     code = thrown;
-                     ended = true;
-                   }));
+    cofferdam_test::spawn(
+        executor, code_of([&watch]() -> awaitable<void> { co_await watch.next(); }),
+        [&](std::exception_ptr failure, exec_errc thrown) {
+          EXPECT_FALSE(failure);
+          code = thrown;
+          ended = true;
+        },
+        stop.slot());
     co_await pause(20ms);
     EXPECT_FALSE(ended);
     stop.emit(asio::cancellation_type::terminal);

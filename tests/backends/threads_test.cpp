@@ -13,6 +13,7 @@
 #include "support/census.hpp"
 #include "support/complaints.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -59,7 +60,7 @@ void run_at_once(loop_kind kind, int count, const std::function<awaitable<void>(
     for (int i = 0; i < count; ++i) {
       asio::any_io_executor executor = pool.get_executor();
       if (kind == loop_kind::strands_of_a_pool) executor = asio::make_strand(pool);
-      asio::co_spawn(executor, life(i), wrong.handler());
+      cofferdam_test::spawn(executor, life(i), wrong.handler());
     }
     pool.join();
     return;
@@ -68,7 +69,7 @@ void run_at_once(loop_kind kind, int count, const std::function<awaitable<void>(
   for (int i = 0; i < count; ++i) {
     asio::any_io_executor executor = context.get_executor();
     if (kind == loop_kind::strands_of_a_context) executor = asio::make_strand(context);
-    asio::co_spawn(executor, life(i), wrong.handler());
+    cofferdam_test::spawn(executor, life(i), wrong.handler());
   }
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([&context] { context.run(); });
@@ -224,7 +225,7 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
     auto work = asio::make_work_guard(ends);
     for (int i = 0; i < 8; ++i) {
       const pool_strand mine = asio::make_strand(pool.get_executor());
-      asio::co_spawn(mine, caller(mine, i), [&wrong, left, &work](const std::exception_ptr& failure) {
+      cofferdam_test::spawn(mine, caller(mine, i), [&wrong, left, &work](const std::exception_ptr& failure) {
         wrong.handler()(failure);
         if (--*left == 0) work.reset();
       });
@@ -233,7 +234,7 @@ TEST(SharedByThreads, callers_of_one_environment_go_on_where_they_are_and_so_do_
     ends.run();
     co_await env.close();
   };
-  asio::co_spawn(pool, opens, wrong.handler());
+  cofferdam_test::spawn(pool, opens, wrong.handler());
   pool.join();
   EXPECT_EQ(wrong.text(), "");
 }
@@ -264,7 +265,7 @@ TEST(SharedByThreads, a_dropped_environment_kills_where_nobody_runs_the_loop_any
       context.stop();
     };
     complaints wrong;
-    asio::co_spawn(context, opens, wrong.handler());
+    cofferdam_test::spawn(context, opens, wrong.handler());
     context.run();
     ASSERT_EQ(wrong.text(), "");
     ASSERT_GT(pid, 0);
@@ -299,7 +300,7 @@ TEST(SharedByThreads, a_source_of_files_is_read_on_a_strand) {
     co_await env.close();
   };
   complaints wrong;
-  asio::co_spawn(pool, puts, wrong.handler());
+  cofferdam_test::spawn(pool, puts, wrong.handler());
   pool.join();
   EXPECT_EQ(wrong.text(), "");
   ASSERT_TRUE(source.executor);

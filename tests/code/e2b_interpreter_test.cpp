@@ -21,10 +21,9 @@
 #include "support/gateway_thread.hpp"
 #include "support/pause.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <boost/json/object.hpp>
@@ -158,8 +157,8 @@ TEST(E2bInterpreterRunner, a_cancelled_run_is_interrupted_and_its_kernel_is_gone
         code = failure.code();
       }
     };
-    asio::co_spawn(executor, work,
-                   asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { is_over = true; }));
+    cofferdam_test::spawn(
+        executor, work, [&](std::exception_ptr) { is_over = true; }, cancel.slot());
     for (;;) {
       command_result begun = co_await runner.environment().run_command("test -e begun");
       if (begun.ok()) break;

@@ -4,9 +4,9 @@
 
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -328,7 +328,7 @@ TEST(HostFunction, may_run_code_elsewhere_and_others_may_wait_for_the_context) {
         ran = true;
         waiting.cancel();
       };
-      asio::co_spawn(executor, runner.run_code(std::move(queued)), std::move(ended));
+      cofferdam_test::spawn(executor, runner.run_code(std::move(queued)), std::move(ended));
       asio::steady_timer shortly(executor, 100ms);
       co_await shortly.async_wait(asio::use_awaitable);
       waited = true;

@@ -4,10 +4,9 @@
 
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -55,7 +54,7 @@ class side_run {
       ended_ = true;
       done_.cancel();
     };
-    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(cancel.slot(), std::move(ended)));
+    cofferdam_test::spawn(executor_, std::move(work), std::move(ended), cancel.slot());
   }
   awaitable<void> join() {
     std::error_code ignored;

@@ -8,6 +8,7 @@
 #include "code/python_support.hpp"
 #include "support/error_of.hpp"
 #include "support/require.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
@@ -283,14 +284,14 @@ TEST(Python, many_runs_at_once_do_not_mix) {
     int left = 8;
     asio::steady_timer done(executor, std::chrono::steady_clock::time_point::max());
     for (int i = 0; i < 8; ++i) {
-      const std::string mark = std::to_string(i);
+      std::string mark = std::to_string(i);
       auto ended = [&left, &done, mark](std::exception_ptr failure, code_result result) {
         EXPECT_FALSE(failure);
         EXPECT_EQ(result.out().text(), "begin " + mark + "\nend " + mark + "\n");
         EXPECT_EQ(value_of(result), mark);
         if (--left == 0) done.cancel();
       };
-      asio::co_spawn(
+      cofferdam_test::spawn(
           executor,
           runner.run_code(
               code_request("import time\nprint('begin', n)\ntime.sleep(0.05)\nprint('end', n)\nn").variable("n", i)),

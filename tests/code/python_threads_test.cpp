@@ -13,6 +13,7 @@
 #include "support/census.hpp"
 #include "support/complaints.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/co_spawn.hpp>
 #include <asio/strand.hpp>
@@ -77,7 +78,7 @@ TEST(PythonThreads, runners_with_host_functions_at_once) {
       const pool_strand mine = asio::make_strand(pool.get_executor());
       asio::any_io_executor executor = pool.get_executor();
       if (is_mine) executor = mine;
-      asio::co_spawn(executor, life(i, mine), wrong.handler());
+      cofferdam_test::spawn(executor, life(i, mine), wrong.handler());
     }
     pool.join();
     ASSERT_EQ(wrong.text(), "");
@@ -99,7 +100,7 @@ TEST(PythonThreads, one_runner_opened_on_a_pool_serves_callers_on_strands) {
     for (int i = 0; i < 4; ++i) co_await caller(i);
     co_await runner.close();
   };
-  asio::co_spawn(pool, opens, wrong.handler());
+  cofferdam_test::spawn(pool, opens, wrong.handler());
   pool.join();
   EXPECT_EQ(wrong.text(), "");
 }

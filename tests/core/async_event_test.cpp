@@ -3,10 +3,9 @@
 
 #include <cofferdam/detail/core/async_event.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
+#include "support/spawn.hpp"
+
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/this_coro.hpp>
 
@@ -31,9 +30,10 @@ void wait_for(asio::io_context& loop, async_event& event, std::optional<wait_res
     result = ended;
   };
   if (signal != nullptr) {
-    asio::co_spawn(loop, work, asio::bind_cancellation_slot(signal->slot(), asio::detached));
+    cofferdam_test::spawn(
+        loop, work, [](std::exception_ptr) {}, signal->slot());
   } else {
-    asio::co_spawn(loop, work, asio::detached);
+    cofferdam_test::spawn(loop, work, [](std::exception_ptr) {});
   }
 }
 
@@ -49,10 +49,10 @@ TEST(AsyncEvent, the_waits_end_in_the_order_in_which_they_began) {
     // The second and the last wait end before the notification, so they leave the list.
     const bool is_short = number == 2 || number == 5;
     const clock::time_point until = is_short ? clock::now() + std::chrono::milliseconds(1) : async_event::never;
-    asio::co_spawn(loop, waits(number, until), asio::detached);
+    cofferdam_test::spawn(loop, waits(number, until), [](std::exception_ptr) {});
   }
   while (order.size() < 2) loop.run_one();
-  asio::co_spawn(loop, waits(6, async_event::never), asio::detached);
+  cofferdam_test::spawn(loop, waits(6, async_event::never), [](std::exception_ptr) {});
   loop.poll();
   event.notify();
   loop.poll();

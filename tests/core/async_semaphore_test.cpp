@@ -4,10 +4,9 @@
 #include <cofferdam/detail/core/async_semaphore.hpp>
 
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <gtest/gtest.h>
@@ -33,9 +32,9 @@ void wait_for(asio::io_context& loop, async_semaphore& semaphore, std::size_t pe
     if (failure) order += "-" + name;
   };
   if (signal != nullptr) {
-    asio::co_spawn(loop, work, asio::bind_cancellation_slot(signal->slot(), note));
+    cofferdam_test::spawn(loop, work, note, signal->slot());
   } else {
-    asio::co_spawn(loop, work, note);
+    cofferdam_test::spawn(loop, work, note);
   }
 }
 
@@ -115,7 +114,7 @@ TEST(AsyncSemaphore, coroutines_that_are_thrown_away_while_they_wait_take_nothin
   std::optional<asio::io_context> loop(std::in_place);
   std::string order;
   auto semaphore = std::make_shared<async_semaphore>(loop->get_executor(), 1);
-  asio::co_spawn(
+  cofferdam_test::spawn(
       *loop, [semaphore]() -> awaitable<void> { co_await semaphore->acquire(2, "test"); }, [](std::exception_ptr) {});
   loop->poll();
   loop.reset();

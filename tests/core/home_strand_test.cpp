@@ -3,11 +3,9 @@
 #include <cofferdam/detail/core/home_strand.hpp>
 
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/dispatch.hpp>
 #include <asio/execution/context.hpp>
 #include <asio/execution/outstanding_work.hpp>
@@ -112,7 +110,7 @@ TEST(HomeStrand, WorksOnItsStrandAndContinuesOnTheCallers) {
       if (is_mine && result.number() == i) ++right;
     }
   };
-  asio::co_spawn(mine, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
+  cofferdam_test::spawn(mine, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
   pool.join();
   EXPECT_EQ(right, 300);
 }
@@ -129,7 +127,7 @@ TEST(HomeStrand, DoesNotLeaveTheStrandOfACallerWhoIsThere) {
     co_await home.run(work);
     was_in_place = !has_yielded;
   };
-  asio::co_spawn(strand, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
+  cofferdam_test::spawn(strand, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
   context.run();
   EXPECT_TRUE(was_in_place);
 }
@@ -175,7 +173,7 @@ TEST(HomeStrand, WorkIsDestroyedOnItsStrand) {
     }
   };
   for (int i = 0; i < 4; ++i)
-    asio::co_spawn(pool, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
+    cofferdam_test::spawn(pool, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
   pool.join();
   EXPECT_EQ(elsewhere, 0);
 }
@@ -196,14 +194,16 @@ TEST(HomeStrand, CancellationArrivesOnItsStrand) {
       };
       co_await home.run(work);
     };
-    asio::co_spawn(mine, caller,
-                   asio::bind_cancellation_slot(signal.slot(), [&ended](const std::exception_ptr& failure) {
-                     try {
-                       if (failure) std::rethrow_exception(failure);
-                     } catch (const error& reason) {
-                       ended = reason.code();
-                     }
-                   }));
+    cofferdam_test::spawn(
+        mine, caller,
+        [&ended](const std::exception_ptr& failure) {
+          try {
+            if (failure) std::rethrow_exception(failure);
+          } catch (const error& reason) {
+            ended = reason.code();
+          }
+        },
+        signal.slot());
     begun.get_future().wait();
     asio::post(mine, [&signal] { signal.emit(asio::cancellation_type::terminal); });
     pool.join();
@@ -233,13 +233,16 @@ TEST(HomeStrand, WhatIsCancelledBeforeTheStrandIsFreeDoesNotBegin) {
     };
     co_await home.run(work);
   };
-  asio::co_spawn(mine, caller, asio::bind_cancellation_slot(signal.slot(), [&ended](const std::exception_ptr& failure) {
-                   try {
-                     if (failure) std::rethrow_exception(failure);
-                   } catch (const error& reason) {
-                     ended = reason.code();
-                   }
-                 }));
+  cofferdam_test::spawn(
+      mine, caller,
+      [&ended](const std::exception_ptr& failure) {
+        try {
+          if (failure) std::rethrow_exception(failure);
+        } catch (const error& reason) {
+          ended = reason.code();
+        }
+      },
+      signal.slot());
   // When this handler runs, the caller is waiting for the strand.
   asio::post(mine, [&] {
     signal.emit(asio::cancellation_type::terminal);
@@ -266,9 +269,8 @@ TEST(HomeStrand, ACancelledCallerWhoGoesOnIsCancelledThereToo) {
     co_await home.run(work);
     has_ended = true;
   };
-  asio::co_spawn(context, caller, asio::bind_cancellation_slot(signal.slot(), [](const std::exception_ptr& failure) {
-                   EXPECT_EQ(failure, nullptr);
-                 }));
+  cofferdam_test::spawn(
+      context, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); }, signal.slot());
   context.run();
   EXPECT_TRUE(was_cancelled);
   EXPECT_TRUE(has_ended);
@@ -477,7 +479,7 @@ TEST(HomeStrand, ManyThreadsNeverMeetInside) {
     }
   };
   for (int i = 0; i < 8; ++i)
-    asio::co_spawn(pool, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
+    cofferdam_test::spawn(pool, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
   std::thread other([&] {
     for (int i = 0; i < rounds; ++i) home.run_soon([&inside] { ++inside; });
   });
@@ -500,7 +502,7 @@ TEST(HomeStrand, KeepsAnotherContextOfTheCallerAtWork) {
     co_await home.run(work);
     has_ended = true;
   };
-  asio::co_spawn(callers, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
+  cofferdam_test::spawn(callers, caller, [](const std::exception_ptr& failure) { EXPECT_EQ(failure, nullptr); });
   callers.run();
   EXPECT_TRUE(has_ended);
   pool.join();

@@ -9,8 +9,8 @@
 #include "support/error_of.hpp"
 #include "support/pause.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_state.hpp>
 #include <asio/co_spawn.hpp>
@@ -308,7 +308,7 @@ TEST(Pool, closing_fails_those_who_wait_and_leaves_what_was_handed_out) {
     auto taken = co_await provider.open();
     std::optional<error> outcome;
     const auto waits = [&]() -> awaitable<void> { outcome = co_await failure_of(provider); };
-    asio::co_spawn(executor, waits(), [](const std::exception_ptr&) {});
+    cofferdam_test::spawn(executor, waits(), [](const std::exception_ptr&) {});
     co_await pause_for(5ms);
     co_await opened.close();
     co_await opened.close();
@@ -333,10 +333,13 @@ TEST(Pool, a_cancelled_wait_takes_no_environment_out) {
       bool ended = false;
       auto provider = pool.provider();
       const auto waits = [&]() -> awaitable<void> { auto never = co_await provider.open(); };
-      asio::co_spawn(executor, waits(), asio::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr& e) {
-                       EXPECT_TRUE(e);
-                       ended = true;
-                     }));
+      cofferdam_test::spawn(
+          executor, waits(),
+          [&](const std::exception_ptr& e) {
+            EXPECT_TRUE(e);
+            ended = true;
+          },
+          signal.slot());
       co_await pause_for(2ms);
       signal.emit(asio::cancellation_type::terminal);
       co_await until([&] { return ended; });
@@ -412,7 +415,7 @@ TEST(Pool, many_threads_take_from_one_pool) {
       const asio::any_io_executor executor = co_await asio::this_coro::executor;
       std::atomic<int> ended = 0;
       for (int i = 0; i < 8; ++i)
-        asio::co_spawn(executor, takes(pool.provider()), [&](const std::exception_ptr& failure) {
+        cofferdam_test::spawn(executor, takes(pool.provider()), [&](const std::exception_ptr& failure) {
           EXPECT_FALSE(failure);
           ++ended;
         });
@@ -450,7 +453,7 @@ TEST(Pool, many_threads_meet_failures_time_limits_and_the_end_of_the_pool) {
     co_await with(std::move(recipe), [&](auto& pool) -> awaitable<void> {
       const asio::any_io_executor executor = co_await asio::this_coro::executor;
       for (int i = 0; i < 8; ++i)
-        asio::co_spawn(executor, take_until_closed(pool.provider()), [&](const std::exception_ptr& failure) {
+        cofferdam_test::spawn(executor, take_until_closed(pool.provider()), [&](const std::exception_ptr& failure) {
           EXPECT_FALSE(failure);
           ++ended;
         });
@@ -641,10 +644,10 @@ TEST(Pool, a_caller_takes_an_idle_environment_although_another_caller_is_about_t
       ++ended;
     };
     co_await takes();
-    asio::co_spawn(executor, takes(), note);
+    cofferdam_test::spawn(executor, takes(), note);
     co_await until([&] { return of->opening == 4; });
     gate->at_end[3] = [&] {
-      asio::co_spawn(executor, takes(), note);
+      cofferdam_test::spawn(executor, takes(), note);
       throw error(exec_errc::provider_failed, "the third opening fails");
     };
     gate->release();
@@ -682,12 +685,12 @@ awaitable<void> close_while_an_environment_comes_back(std::shared_ptr<account> o
     co_await env.close();
   };
   const auto closes = [&]() -> awaitable<void> { co_await opened.close(); };
-  asio::co_spawn(executor, takes(),
-                 asio::bind_cancellation_slot(signal.slot(), [&](const std::exception_ptr&) { ++ended; }));
+  cofferdam_test::spawn(
+      executor, takes(), [&](const std::exception_ptr&) { ++ended; }, signal.slot());
   co_await until([&] { return of->opening == 2; });
   gate->release();
   after(executor, turns_to_close, [&] {
-    asio::co_spawn(executor, closes(), [&](const std::exception_ptr& failure) {
+    cofferdam_test::spawn(executor, closes(), [&](const std::exception_ptr& failure) {
       EXPECT_FALSE(failure);
       ++ended;
     });

@@ -5,9 +5,9 @@
 
 #include "support/forked_host.hpp"
 #include "support/pause.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 
@@ -170,7 +170,7 @@ awaitable<void> waits_then_raises() {
 
 awaitable<void> leaves_work_behind() {
   asio::any_io_executor executor = co_await asio::this_coro::executor;
-  asio::co_spawn(executor, waits_then_raises(), [](std::exception_ptr) {});
+  cofferdam_test::spawn(executor, waits_then_raises(), [](std::exception_ptr) {});
 }
 
 TEST(RunProgram, signals_have_their_default_action_once_the_coroutine_has_ended) {

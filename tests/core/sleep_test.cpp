@@ -4,10 +4,10 @@
 #include <cofferdam/core/error.hpp>
 #include <cofferdam/detail/core/sleep.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
+#include "support/spawn.hpp"
+
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
@@ -41,7 +41,7 @@ std::string outcome_of(awaitable<void> sleep) {
       outcome = std::to_string(reason.code().value()) + " " + reason.what();
     }
   };
-  asio::co_spawn(loop, std::move(sleep), asio::bind_cancellation_slot(signal.slot(), done));
+  cofferdam_test::spawn(loop, std::move(sleep), done, signal.slot());
   loop.run_for(20ms);
   if (outcome.empty()) signal.emit(asio::cancellation_type::terminal);
   loop.run_for(5s);

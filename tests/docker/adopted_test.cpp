@@ -5,8 +5,8 @@
 #include <cofferdam/core/with.hpp>
 
 #include "docker/docker_support.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(DockerAdopted, a_time_limit_ends_ours_and_nobody_else) {
       docker::environment env = co_await in(container.id(), how).kill_grace(100ms).open();
       bool done = false;
       command_result other;
-      asio::co_spawn(
+      cofferdam_test::spawn(
           co_await asio::this_coro::executor,
           [&]() -> awaitable<void> { other = co_await env.run_command(shell("sleep 4; echo whole")); },
           [&](std::exception_ptr) { done = true; });

@@ -11,11 +11,9 @@
 #include "docker/docker_support.hpp"
 #include "support/census.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 
 #include <gtest/gtest.h>
@@ -240,7 +238,7 @@ TEST(Attack, DK_04_the_first_use_by_a_new_process_removes_what_the_dead_left_and
   ASSERT_GE(next, 0);
   if (next == 0) {
     asio::io_context loop;
-    asio::co_spawn(
+    cofferdam_test::spawn(
         loop,
         []() -> awaitable<void> {
           docker::environment env = co_await test_image("busybox").open();
@@ -371,7 +369,7 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
   {
     asio::io_context loop;
     for (int i = 0; i < 100; ++i)
-      asio::co_spawn(loop, want_image(proxy.address(), image.name(), &done), asio::detached);
+      cofferdam_test::spawn(loop, want_image(proxy.address(), image.name(), &done), [](std::exception_ptr) {});
     loop.run();
   }
   EXPECT_EQ(done, 100);
@@ -381,7 +379,7 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
   proxy.arm(cofferdam_test::fault());
   asio::io_context loop;
   for (int i = 0; i < 3; ++i)
-    asio::co_spawn(
+    cofferdam_test::spawn(
         loop,
         [&]() -> awaitable<void> {
           asio::any_io_executor executor = co_await asio::this_coro::executor;
@@ -394,7 +392,7 @@ TEST(Attack, DK_06_a_hundred_first_uses_of_an_image_are_one_pull) {
           co_await docker::detail::pull_image(api, image_to_pull, std::string(), host, tell);
           co_await api->close();
         },
-        asio::detached);
+        [](std::exception_ptr) {});
   loop.run();
   EXPECT_EQ(proxy.requests("/images/create"), 3U);
 }
@@ -411,16 +409,19 @@ TEST(Attack, DK_06_a_puller_that_is_cancelled_hands_over_to_the_next) {
   int cancelled = 0;
   asio::io_context loop;
   asio::cancellation_signal signal;
-  asio::co_spawn(loop, want_image(proxy.address(), image.name(), &done),
-                 asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr failure) {
-                   try {
-                     if (failure) std::rethrow_exception(failure);
-                   } catch (const error& reason) {
-                     if (reason.code() == exec_errc::cancelled) ++cancelled;
-                   }
-                 }));
+  cofferdam_test::spawn(
+      loop, want_image(proxy.address(), image.name(), &done),
+      [&](std::exception_ptr failure) {
+        try {
+          if (failure) std::rethrow_exception(failure);
+        } catch (const error& reason) {
+          if (reason.code() == exec_errc::cancelled) ++cancelled;
+        }
+      },
+      signal.slot());
   while (proxy.requests("/images/create") == 0) loop.run_one_for(10ms);
-  for (int i = 0; i < 5; ++i) asio::co_spawn(loop, want_image(proxy.address(), image.name(), &done), asio::detached);
+  for (int i = 0; i < 5; ++i)
+    cofferdam_test::spawn(loop, want_image(proxy.address(), image.name(), &done), [](std::exception_ptr) {});
   for (int i = 0; i < 200 && proxy.requests("/_ping") < 6; ++i) loop.run_one_for(10ms);
   signal.emit(asio::cancellation_type::terminal);
   loop.run();

@@ -11,6 +11,7 @@
 
 #include "docker/docker_support.hpp"
 #include "support/paths.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/steady_timer.hpp>
@@ -147,13 +148,13 @@ TEST(Docker, an_open_that_is_cancelled_at_any_moment_leaves_no_container) {
     asio::io_context loop;
     asio::cancellation_signal signal;
     bool ended = false;
-    asio::co_spawn(
+    cofferdam_test::spawn(
         loop,
         []() -> awaitable<void> {
           docker::environment env = co_await test_image("busybox").open();
           co_await env.close();
         },
-        asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr) { ended = true; }));
+        [&](std::exception_ptr) { ended = true; }, signal.slot());
     asio::steady_timer timer(loop, delay);
     timer.async_wait([&](std::error_code) { signal.emit(asio::cancellation_type::terminal); });
     loop.run_for(60s);
@@ -346,7 +347,7 @@ TEST(Docker, PR_08_a_host_that_is_killed_in_the_middle_of_a_command_leaves_nothi
     if (host == 0) {
       ::close(ends[0]);
       asio::io_context loop;
-      asio::co_spawn(
+      cofferdam_test::spawn(
           loop,
           [&]() -> awaitable<void> {
             docker::environment env = co_await test_image("busybox").open();

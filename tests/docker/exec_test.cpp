@@ -6,8 +6,8 @@
 #include <cofferdam/core/with.hpp>
 
 #include "docker/docker_support.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ TEST(DockerExec, the_end_of_one_command_ends_the_others_and_they_say_so) {
     docker::environment env = co_await by_execs("debian").kill_grace(0ms).open();
     command_result other;
     bool done = false;
-    asio::co_spawn(
+    cofferdam_test::spawn(
         co_await asio::this_coro::executor,
         [&]() -> awaitable<void> { other = co_await env.run_command(shell("echo other; touch up; sleep 1007")); },
         [&](std::exception_ptr failure) {
@@ -186,7 +186,7 @@ TEST(DockerExec, a_file_operation_outlives_the_end_of_a_command) {
   run([]() -> awaitable<void> {
     docker::environment env = co_await by_execs("debian").kill_grace(0ms).open();
     bool done = false;
-    asio::co_spawn(
+    cofferdam_test::spawn(
         co_await asio::this_coro::executor,
         [&]() -> awaitable<void> {
           for (int i = 0; i < 3; ++i) co_await env.run_command(shell("sleep 1009").timeout(50ms));

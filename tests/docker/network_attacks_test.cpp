@@ -23,9 +23,9 @@
 #include "support/process_memory.hpp"
 #include "support/require.hpp"
 #include "support/result_of.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/ip/address.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -546,7 +546,7 @@ awaitable<void> serve_all(std::shared_ptr<listener> open, egress_proxy proxy) {
   try {
     while (true) {
       byte_stream guest = co_await open->accept();
-      asio::co_spawn(executor, proxy.serve(std::move(guest)), [](std::exception_ptr) {});
+      cofferdam_test::spawn(executor, proxy.serve(std::move(guest)), [](std::exception_ptr) {});
     }
   } catch (const error&) {  // the listener is closed
   }
@@ -571,7 +571,7 @@ TEST_P(NetworkAttack, NT_15_without_its_proxy_a_guest_reaches_nothing_and_a_new_
       listener made = co_await network.listen();
       open.push_back(std::make_shared<listener>(std::move(made)));
       co_await network.use_proxy(open.back()->port());
-      if (serves) asio::co_spawn(executor, serve_all(open.back(), proxy), [](std::exception_ptr) {});
+      if (serves) cofferdam_test::spawn(executor, serve_all(open.back(), proxy), [](std::exception_ptr) {});
     };
     co_await begins(true);
     const std::string works = co_await fetched();

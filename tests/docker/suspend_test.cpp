@@ -12,11 +12,10 @@
 
 #include "docker/docker_support.hpp"
 #include "support/pause.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -61,11 +60,12 @@ class begun_command {
   static awaitable<std::shared_ptr<begun_command>> begin(E& env, command c) {
     const auto mine = std::make_shared<begun_command>();
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, env.run_command(std::move(c)), [mine](std::exception_ptr failed, command_result ended) {
-      mine->failure = failed;
-      mine->result = std::move(ended);
-      mine->has_ended = true;
-    });
+    cofferdam_test::spawn(executor, env.run_command(std::move(c)),
+                          [mine](std::exception_ptr failed, command_result ended) {
+                            mine->failure = failed;
+                            mine->result = std::move(ended);
+                            mine->has_ended = true;
+                          });
     co_return mine;
   }
   static awaitable<void> wait(std::shared_ptr<begun_command> self) {
@@ -184,8 +184,7 @@ TEST(DockerPause, a_cancelled_command_ends_when_the_container_is_resumed) {
         asio::cancellation_signal stop;
         std::exception_ptr failure;
         auto ended = [&failure](std::exception_ptr failed, command_result) { failure = failed; };
-        asio::co_spawn(executor, env.run_command("sleep 1000"),
-                       asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+        cofferdam_test::spawn(executor, env.run_command("sleep 1000"), std::move(ended), stop.slot());
         co_await sleep_for(300ms);
         co_await env.pause();
         stop.emit(asio::cancellation_type::terminal);

@@ -14,9 +14,9 @@
 #include "support/error_of.hpp"
 #include "support/media_files.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -623,8 +623,8 @@ TEST(Session, S37_two_sessions_of_one_agent_at_once_do_not_touch_each_other) {
   const auto rethrow = [](const std::exception_ptr& failure) {
     if (failure) std::rethrow_exception(failure);
   };
-  asio::co_spawn(context, run_task(first_env, "one", first), rethrow);
-  asio::co_spawn(context, run_task(second_env, "two", second), rethrow);
+  cofferdam_test::spawn(context, run_task(first_env, "one", first), rethrow);
+  cofferdam_test::spawn(context, run_task(second_env, "two", second), rethrow);
   context.run();
   EXPECT_EQ(first.reason(), "one");
   EXPECT_EQ(second.reason(), "two");

@@ -5,10 +5,9 @@
 
 #include "llm/scripted_model_server.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -361,7 +360,7 @@ TEST(ChatCompletionsClient, cancelled_at_any_step_it_says_so_and_works_on) {
           result = std::move(went);
           ended = true;
         };
-        asio::co_spawn(executor, ask(client, what, true), asio::bind_cancellation_slot(signal.slot(), done));
+        cofferdam_test::spawn(executor, ask(client, what, true), done, signal.slot());
         for (int i = 0; i < steps; ++i) co_await asio::post(executor, asio::use_awaitable);
         if (!ended) signal.emit(asio::cancellation_type::terminal);
         const std::function<bool()> is_over = [&] { return ended; };

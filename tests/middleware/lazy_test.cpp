@@ -13,11 +13,9 @@
 #include "support/fake_environment.hpp"
 #include "support/flaky_provider.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/thread_pool.hpp>
 
@@ -121,7 +119,7 @@ class slow_opening {
   explicit slow_opening(std::vector<error> failures = {}, std::chrono::milliseconds time = 5ms) {
     fake.on(any_command, reply("out")).file("a.txt", "text");
     flaky.fail(std::move(failures)).delay(time);
-    asio::co_spawn(loop, open(*this), asio::detached);
+    cofferdam_test::spawn(loop, open(*this), [](std::exception_ptr) {});
     loop.run();
   }
 
@@ -134,20 +132,21 @@ class slow_opening {
 
   void use() {
     asio::cancellation_signal& signal = *signals.emplace_back(std::make_unique<asio::cancellation_signal>());
-    asio::co_spawn(
+    cofferdam_test::spawn(
         loop, env->run_command("ls"),
-        asio::bind_cancellation_slot(signal.slot(), [this](std::exception_ptr failure, command_result result) {
+        [this](std::exception_ptr failure, command_result result) {
           outcomes.push_back(result.out_text());
           try {
             if (failure) std::rethrow_exception(failure);
           } catch (const error& reason) {
             outcomes.back() = reason.what();
           }
-        }));
+        },
+        signal.slot());
   }
   void close() {
     const auto closes = [this]() -> awaitable<void> { co_await env->close(); };
-    asio::co_spawn(loop, closes(), asio::detached);
+    cofferdam_test::spawn(loop, closes(), [](std::exception_ptr) {});
     finish();
   }
   void settle() {
@@ -295,9 +294,9 @@ TEST(Lazy, opens_once_on_several_threads) {
     auto opened = co_await (flaky | lazy()).open();
     env.emplace(std::move(opened));
   };
-  asio::co_spawn(pool, opens(), [&](std::exception_ptr) {
+  cofferdam_test::spawn(pool, opens(), [&](std::exception_ptr) {
     for (int i = 0; i < 100; ++i)
-      asio::co_spawn(pool, env->read_file("missing", 1), [&](std::exception_ptr failure, bytes) {
+      cofferdam_test::spawn(pool, env->read_file("missing", 1), [&](std::exception_ptr failure, bytes) {
         if (failure) ++done;
       });
   });

@@ -8,11 +8,9 @@
 #include "support/error_of.hpp"
 #include "support/fake_environment.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/thread_pool.hpp>
 
@@ -126,10 +124,12 @@ class two_at_once {
  private:
   void spawn(awaitable<command_result> work, std::unique_ptr<asio::cancellation_signal>& signal) {
     signal = std::make_unique<asio::cancellation_signal>();
-    asio::co_spawn(loop, std::move(work),
-                   asio::bind_cancellation_slot(signal->slot(), [this](std::exception_ptr failure, command_result) {
-                     if (failure) failures.push_back(failure);
-                   }));
+    cofferdam_test::spawn(
+        loop, std::move(work),
+        [this](std::exception_ptr failure, command_result) {
+          if (failure) failures.push_back(failure);
+        },
+        signal->slot());
   }
 
   std::vector<std::unique_ptr<asio::cancellation_signal>> signals_;
@@ -217,7 +217,7 @@ TEST(LimitConcurrency, a_started_process_counts_until_its_end_or_its_destruction
     process two = co_await test.env.start("two");
     second.emplace(std::move(two));
   };
-  asio::co_spawn(test.loop, starts(), asio::detached);
+  cofferdam_test::spawn(test.loop, starts(), [](std::exception_ptr) {});
   test.settle();
   test.run("a");
   test.run("b");
@@ -226,7 +226,7 @@ TEST(LimitConcurrency, a_started_process_counts_until_its_end_or_its_destruction
   second.reset();
   test.settle();
   EXPECT_EQ(test.at.begun.back(), "a");
-  asio::co_spawn(test.loop, first->wait(), asio::detached);
+  cofferdam_test::spawn(test.loop, first->wait(), [](std::exception_ptr) {});
   test.settle();
   test.at.end("one");
   test.settle();
@@ -246,7 +246,7 @@ TEST(LimitConcurrency, files_do_not_wait) {
     co_await test.env.read_file("x", 1);
     read = true;
   };
-  asio::co_spawn(test.loop, reads(), asio::detached);
+  cofferdam_test::spawn(test.loop, reads(), [](std::exception_ptr) {});
   test.settle();
   EXPECT_TRUE(read);
   test.at.end("a");
@@ -261,7 +261,7 @@ TEST(LimitConcurrency, commands_that_wait_can_be_destroyed_with_their_loop) {
     const bool ended = cofferdam_test::destroy_after(handlers, [&]() -> awaitable<void> {
       co_await with(fake | limit_concurrency(1), [](auto& env) -> awaitable<void> {
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
-        for (int i = 0; i < 3; ++i) asio::co_spawn(executor, env.run_command("x"), asio::detached);
+        for (int i = 0; i < 3; ++i) cofferdam_test::spawn(executor, env.run_command("x"), [](std::exception_ptr) {});
         co_await env.run_command("y");
       });
     });
@@ -295,7 +295,7 @@ TEST(LimitConcurrency, holds_on_several_threads) {
   limit_concurrency_layer<counting> env(counting(now, most), 2);
   asio::thread_pool pool(4);
   for (int i = 0; i < 400; ++i)
-    asio::co_spawn(pool, env.run_command("x"), [&](std::exception_ptr failure, command_result) {
+    cofferdam_test::spawn(pool, env.run_command("x"), [&](std::exception_ptr failure, command_result) {
       if (!failure) ++done;
     });
   pool.join();

@@ -12,6 +12,7 @@
 
 #include "net/certificates.hpp"
 #include "net/http_server_support.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -192,7 +193,7 @@ awaitable<void> serve_tls(site* test_site) {
   server.listen(std::move(where));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
-  asio::co_spawn(executor, server.run(), done);
+  cofferdam_test::spawn(executor, server.run(), done);
   cofferdam::tls_settings trust;
   trust.trust(authority.pem());
   {

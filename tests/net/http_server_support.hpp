@@ -11,9 +11,9 @@
 #include <cofferdam/net/listener.hpp>
 
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -129,7 +129,7 @@ class site {
       failure = std::move(reason);
       has_ended = true;
     };
-    asio::co_spawn(executor, server.run(), done);
+    cofferdam_test::spawn(executor, server.run(), done);
     std::exception_ptr broke;
     try {
       co_await body(server);

@@ -5,6 +5,7 @@
 #include <cofferdam/net/detail/http_date.hpp>
 
 #include "net/http_server_support.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -291,7 +292,7 @@ TEST_F(HttpServer, a_body_is_not_taken_faster_than_the_handler_reads_it) {
     text += std::to_string(size) + "\r\n\r\n" + std::string(size, 'x');
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const auto done = [&](const std::exception_ptr& failure) { sent = !failure; };
-    asio::co_spawn(executor, client.say(std::move(text)), done);
+    cofferdam_test::spawn(executor, client.say(std::move(text)), done);
     const std::function<bool()> started = [&] { return site_.started == 1; };
     const bool began = co_await comes_about(started);
     EXPECT_TRUE(began);
@@ -626,7 +627,7 @@ TEST_F(HttpServer, stopping_ends_what_is_idle_and_waits_for_what_runs) {
     EXPECT_TRUE(began);
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const auto done = [&](const std::exception_ptr& failure) { stopped = !failure; };
-    asio::co_spawn(executor, server.stop(), done);
+    cofferdam_test::spawn(executor, server.stop(), done);
     idle = co_await quiet.rest();
     EXPECT_FALSE(stopped);
     may_end = true;
@@ -666,7 +667,7 @@ awaitable<void> a_busy_moment(site* test_site) {
   server.listen(std::move(where));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
-  asio::co_spawn(executor, server.run(), done);
+  cofferdam_test::spawn(executor, server.run(), done);
   raw_client client = co_await raw_client::connect(test_site->there());
   co_await client.say(get_hello + "GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n" +
                       "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -752,7 +753,7 @@ awaitable<void> destroy_while_busy(site* test_site) {
   server->listen(std::move(where));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
-  asio::co_spawn(executor, server->run(), done);
+  cofferdam_test::spawn(executor, server->run(), done);
   raw_client client = co_await raw_client::connect(test_site->there());
   co_await client.say("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
   co_await client.hear("begun");
@@ -788,7 +789,7 @@ awaitable<void> serve_a_socket(site* test_site, std::string path) {
   server.listen(cofferdam::unix_listener(executor, path));
   bool ended = false;
   const auto done = [&](const std::exception_ptr&) { ended = true; };
-  asio::co_spawn(executor, server.run(), done);
+  cofferdam_test::spawn(executor, server.run(), done);
   http_client client(executor, cofferdam::detail::unix_connector(path, "any.host"));
   const http_response answer = co_await client.request(http_request("GET", "/hello"));
   EXPECT_EQ(answer.text(), "hello");

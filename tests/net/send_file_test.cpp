@@ -16,9 +16,9 @@
 #include "net/certificates.hpp"
 #include "support/cancel_when_idle.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -102,7 +102,8 @@ TEST(SendFile, a_part_of_a_file_arrives_as_it_is_and_the_descriptor_stays_where_
     byte_stream& client = both.client;
     bool over = false;
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, read_all(std::move(both.server), heard), [&](const std::exception_ptr&) { over = true; });
+    cofferdam_test::spawn(executor, read_all(std::move(both.server), heard),
+                          [&](const std::exception_ptr&) { over = true; });
     EXPECT_EQ(::lseek(file.fd.get(), 7, SEEK_SET), 7);
     co_await client.write(as_bytes("before "));
     co_await client.send_file(file.fd.get(), 10, 5'000'000);
@@ -177,7 +178,7 @@ std::string talk(const http_body& body, bool with_tls) {
                               : tcp_listener(executor, "127.0.0.1", 0);
     const std::uint16_t port = where.port();
     server.listen(std::move(where));
-    asio::co_spawn(executor, server.run(), [](const std::exception_ptr&) {});
+    cofferdam_test::spawn(executor, server.run(), [](const std::exception_ptr&) {});
     http_client client(executor, with_tls ? tls_connector("127.0.0.1", port, tls_settings().trust(authority.pem()))
                                           : tcp_connector("127.0.0.1", port));
     try {

@@ -13,11 +13,10 @@
 #include <cofferdam/network/network_event.hpp>
 
 #include "net/certificates.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -153,7 +152,8 @@ class egress_host {
 
   void spawn(cofferdam::awaitable<void> work) {
     asio::cancellation_signal& signal = signals_.emplace_back();
-    asio::co_spawn(context_, std::move(work), asio::bind_cancellation_slot(signal.slot(), [](std::exception_ptr) {}));
+    cofferdam_test::spawn(
+        context_, std::move(work), [](std::exception_ptr) {}, signal.slot());
   }
 
   static cofferdam::awaitable<void> accept_all(egress_host* self, std::shared_ptr<cofferdam::listener> door,

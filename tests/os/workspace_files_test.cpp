@@ -3,10 +3,10 @@
 #include <cofferdam/os/workspace_files.hpp>
 
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
 #include <asio/co_spawn.hpp>
@@ -206,8 +206,9 @@ TEST(WorkspaceFiles, a_cancellation_while_a_turn_waits_is_an_error_of_this_libra
   const bytes content(3U * 1024 * 1024, std::byte{'x'});
   std::exception_ptr failure;
   asio::post(shared.home.executor(), [] {});
-  asio::co_spawn(other, shared.files.write_file("file", bytes_view(content)),
-                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr thrown) { failure = thrown; }));
+  cofferdam_test::spawn(
+      other, shared.files.write_file("file", bytes_view(content)), [&](std::exception_ptr thrown) { failure = thrown; },
+      cancel.slot());
   other.poll();  // the first turn waits for the strand
   EXPECT_EQ(shared.turns, 0);
   loop.run();  // the function, and that turn

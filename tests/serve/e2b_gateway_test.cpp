@@ -7,6 +7,7 @@
 
 #include "serve/gateway_support.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -435,7 +436,7 @@ TEST(E2bGateway, paths_that_commands_of_a_local_workspace_print_are_understood) 
     gateway_client client(executor, where.port());
     bool ended = false;
     const auto done = [&](std::exception_ptr) { ended = true; };
-    asio::co_spawn(executor, gateway.serve(std::move(where)), done);
+    cofferdam_test::spawn(executor, gateway.serve(std::move(where)), done);
     const gateway_sandbox_name box = co_await client.create();
     const gateway_stream stream = co_await client.run(box, "pwd; echo here > file");
     const std::string folder = stream.out.substr(0, stream.out.find('\n'));
@@ -508,7 +509,7 @@ TEST(E2bGateway, what_can_stand_still_is_paused_and_resumed) {
     gateway_client client(executor, where.port());
     bool ended = false;
     const auto done = [&](std::exception_ptr) { ended = true; };
-    asio::co_spawn(executor, gateway.serve(std::move(where)), done);
+    cofferdam_test::spawn(executor, gateway.serve(std::move(where)), done);
     const gateway_sandbox_name box = co_await client.create(R"({"templateID":"base","timeout":1,"autoPause":true})");
     http_response answer = co_await client.api("POST", "/sandboxes/" + box.id + "/timeout", R"({"timeout":600})");
     answer = co_await client.api("POST", "/sandboxes/" + box.id + "/pause", "{}");
@@ -581,9 +582,9 @@ TEST(E2bGateway, is_destroyed_at_any_step_without_harm) {
     asio::io_context context(1);
     const auto ignored = [](std::exception_ptr) {};
     const auto ended = [&](std::exception_ptr) { is_over = true; };
-    asio::co_spawn(context, a_life(port), ignored);
+    cofferdam_test::spawn(context, a_life(port), ignored);
     while (*port == 0) context.run_one();
-    asio::co_spawn(context, a_visit(port), ended);
+    cofferdam_test::spawn(context, a_visit(port), ended);
     for (std::size_t i = 0; i < handlers && !is_over; ++i) context.run_one();
   }
   EXPECT_TRUE(is_over);
@@ -603,9 +604,9 @@ TEST(E2bGateway, is_cancelled_at_any_step_and_leaves_nothing) {
       has_ended = true;
     };
     const auto ended = [&](std::exception_ptr) { is_over = true; };
-    asio::co_spawn(context, a_life(port), asio::bind_cancellation_slot(cancel.slot(), served));
+    cofferdam_test::spawn(context, a_life(port), served, cancel.slot());
     while (*port == 0) context.run_one();
-    asio::co_spawn(context, a_visit(port), ended);
+    cofferdam_test::spawn(context, a_visit(port), ended);
     for (std::size_t i = 0; i < handlers && !is_over; ++i) context.run_one();
     const bool was_over = is_over;
     cancel.emit(asio::cancellation_type::terminal);

@@ -15,9 +15,9 @@
 
 #include "net/http_server_support.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <boost/json/parse.hpp>
@@ -239,7 +239,7 @@ inline cofferdam::awaitable<void> with_gateway(cofferdam::e2b_gateway::options o
     failure = std::move(reason);
     ended = true;
   };
-  asio::co_spawn(executor, gateway.serve(std::move(where)), done);
+  cofferdam_test::spawn(executor, gateway.serve(std::move(where)), done);
   std::exception_ptr broke;
   try {
     co_await body(gateway, client);

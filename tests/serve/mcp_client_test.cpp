@@ -17,10 +17,9 @@
 #include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -259,7 +258,7 @@ TEST(McpClient, a_cancelled_call_is_cancelled_at_the_server) {
       mcp::remote_answer answer = co_await client.call("never", object());
       co_return answer;
     };
-    asio::co_spawn(executor, calls, asio::bind_cancellation_slot(stop.slot(), done));
+    cofferdam_test::spawn(executor, calls, done, stop.slot());
     const mcp::remote_answer echo =
         co_await client.call("echo", object_of(R"({"words":"x"})"));  // behind the other one
     stop.emit(asio::cancellation_type::terminal);
@@ -428,7 +427,7 @@ class started {
       state->thrown = std::move(failure);
       state->has_ended = true;
     };
-    asio::co_spawn(executor, std::move(work), asio::bind_cancellation_slot(state_->stop.slot(), std::move(done)));
+    cofferdam_test::spawn(executor, std::move(work), std::move(done), state_->stop.slot());
   }
   void cancel() { state_->stop.emit(asio::cancellation_type::terminal); }
   bool has_ended() const { return state_->has_ended; }
@@ -635,7 +634,7 @@ awaitable<void> with_http_server(const server_work& body, std::uint16_t port = 0
   asio::cancellation_signal stop;
   bool has_ended = false;
   const auto done = [&](const std::exception_ptr&) { has_ended = true; };
-  asio::co_spawn(executor, server.serve(std::move(where)), asio::bind_cancellation_slot(stop.slot(), done));
+  cofferdam_test::spawn(executor, server.serve(std::move(where)), done, stop.slot());
   std::exception_ptr failure;
   try {
     co_await body(url);

@@ -11,8 +11,8 @@
 
 #include "support/paths.hpp"
 #include "support/require.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <gtest/gtest.h>
@@ -68,12 +68,12 @@ inline void run_sdk_script(const std::string& words, std::size_t least, cofferda
   const std::string url = "http://127.0.0.1:" + std::to_string(where.port());
   std::exception_ptr failure;
   const auto ended = [&](std::exception_ptr why) { failure = std::move(why); };
-  asio::co_spawn(context, gateway.serve(std::move(where)), ended);
+  cofferdam_test::spawn(context, gateway.serve(std::move(where)), ended);
   std::thread serving([&] { context.run(); });
   const std::vector<std::string> lines =
       lines_of("env -u E2B_DOMAIN -u E2B_DEBUG E2B_API_URL=" + url + " E2B_SANDBOX_URL=" + url +
                " E2B_API_KEY=" + std::string(key) + " timeout 300 " + words);
-  asio::co_spawn(context, gateway.stop(), [](std::exception_ptr) {});
+  cofferdam_test::spawn(context, gateway.stop(), [](std::exception_ptr) {});
   serving.join();
   std::size_t good = 0;
   for (const std::string& line : lines) {

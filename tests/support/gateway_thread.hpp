@@ -7,10 +7,10 @@
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/e2b_gateway.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
+#include "support/spawn.hpp"
+
 #include <asio/cancellation_signal.hpp>
 #include <asio/cancellation_type.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 
@@ -30,8 +30,8 @@ class gateway_thread {
       : loop_(1), gateway_(loop_.get_executor(), std::move(provider), std::move(options)) {
     cofferdam::listener where = cofferdam::tcp_listener(loop_.get_executor(), "127.0.0.1", 0);
     port_ = where.port();
-    asio::co_spawn(loop_, gateway_.serve(std::move(where)),
-                   asio::bind_cancellation_slot(stop_.slot(), [](std::exception_ptr) {}));
+    cofferdam_test::spawn(
+        loop_, gateway_.serve(std::move(where)), [](std::exception_ptr) {}, stop_.slot());
     thread_ = std::thread([this] { loop_.run(); });
   }
   gateway_thread(const gateway_thread&) = delete;

@@ -11,11 +11,10 @@
 #include <cofferdam/testing/fake_provider.hpp>
 
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -189,8 +188,8 @@ error interrupted(Interrupts interrupts) {
       result = co_await failure_of(work);
     };
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, sleeps,
-                   asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { done = true; }));
+    cofferdam_test::spawn(
+        executor, sleeps, [&](std::exception_ptr) { done = true; }, cancel.slot());
     asio::steady_timer pause(executor, 20ms);
     co_await pause.async_wait(asio::use_awaitable);
     co_await interrupts(env, cancel);

@@ -4,10 +4,9 @@
 
 #include "support/error_of.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -98,8 +97,7 @@ TEST(AskUser, a_cancellation_ends_the_question) {
         failure = why;
         ended.cancel();
       };
-      asio::co_spawn(executor, tool.call(boost::json::parse(R"({"question":"?"})")),
-                     asio::bind_cancellation_slot(stop.slot(), done));
+      cofferdam_test::spawn(executor, tool.call(boost::json::parse(R"({"question":"?"})")), done, stop.slot());
       asio::steady_timer soon(executor, 10ms);
       co_await soon.async_wait(asio::use_awaitable);
       stop.emit(asio::cancellation_type::terminal);

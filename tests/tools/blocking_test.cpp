@@ -5,10 +5,9 @@
 
 #include "support/error_of.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -56,7 +55,7 @@ std::error_code cancelled_after(std::chrono::milliseconds delay, Start start) {
       failure = why;
       ended.cancel();
     };
-    asio::co_spawn(executor, start(), asio::bind_cancellation_slot(stop.slot(), done));
+    cofferdam_test::spawn(executor, start(), done, stop.slot());
     asio::steady_timer soon(executor, delay);
     co_await soon.async_wait(asio::use_awaitable);
     stop.emit(asio::cancellation_type::terminal);
@@ -109,8 +108,8 @@ TEST(Blocking, the_executor_is_free_while_functions_run_at_the_same_time) {
   cofferdam_test::run([&]() -> awaitable<void> {
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
     const auto done = [&](const std::exception_ptr&) { ++ended; };
-    asio::co_spawn(executor, handler(true), done);
-    asio::co_spawn(executor, handler(false), done);
+    cofferdam_test::spawn(executor, handler(true), done);
+    cofferdam_test::spawn(executor, handler(false), done);
     asio::steady_timer pause(executor);
     while (ended < 2) {
       pause.expires_after(1ms);
@@ -174,7 +173,7 @@ TEST(Blocking, a_stopped_pool_is_an_error) {
       code = cofferdam_test::code_of([&] { std::rethrow_exception(failure); });
       has_ended = true;
     };
-    asio::co_spawn(executor, handler(), done);
+    cofferdam_test::spawn(executor, handler(), done);
     asio::steady_timer pause(executor, 5ms);
     co_await pause.async_wait(asio::use_awaitable);
     pool->stop();

@@ -8,10 +8,9 @@
 
 #include "support/error_of.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -286,8 +285,7 @@ TEST(Function, a_cancelled_call_throws) {
   const tools::function callable("f", "", wait);
   bool has_thrown = false;
   auto ended = [&](std::exception_ptr failure, const tools::tool_result&) { has_thrown = failure != nullptr; };
-  asio::co_spawn(context, callable.call(boost::json::object()),
-                 asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+  cofferdam_test::spawn(context, callable.call(boost::json::object()), std::move(ended), stop.slot());
   context.poll();
   stop.emit(asio::cancellation_type::terminal);
   context.run();
@@ -310,7 +308,7 @@ TEST(Function, a_call_keeps_the_handler_alive) {
     auto ended = [&text](std::exception_ptr, const tools::tool_result& result) { text = result.text(); };
     boost::json::object arguments;
     arguments["count"] = 3;
-    asio::co_spawn(context, callable.call(std::move(arguments)), std::move(ended));
+    cofferdam_test::spawn(context, callable.call(std::move(arguments)), std::move(ended));
   }
   context.run();
   EXPECT_EQ(text, "kept3");

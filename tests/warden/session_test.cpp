@@ -17,11 +17,9 @@
 #include "support/far_provider.hpp"
 #include "support/pause.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -60,7 +58,7 @@ class group {
   template <class Work>
   void add(Work work) {
     ++running_;
-    asio::co_spawn(executor_, std::move(work), [this](std::exception_ptr failure) {
+    cofferdam_test::spawn(executor_, std::move(work), [this](std::exception_ptr failure) {
       --running_;
       if (failure) failures_.push_back(failure);
     });
@@ -124,13 +122,13 @@ TEST(WardenSession, writes_that_are_cancelled_give_their_room_back_and_leave_no_
       for (int round = 0; round < 30; ++round) {
         asio::cancellation_signal signal;
         bool ended = false;
-        asio::co_spawn(
+        cofferdam_test::spawn(
             executor,
             [&env]() -> awaitable<void> {
               const bytes content(3'000'000, std::byte{7});
               co_await env.write_file("target", content);
             },
-            asio::bind_cancellation_slot(signal.slot(), [&ended](std::exception_ptr) { ended = true; }));
+            [&ended](std::exception_ptr) { ended = true; }, signal.slot());
         for (int i = 0; i < round; ++i) co_await asio::post(executor, asio::use_awaitable);
         signal.emit(asio::cancellation_type::terminal);
         while (!ended) co_await pause_for(std::chrono::milliseconds(1));
@@ -211,9 +209,9 @@ TEST(WardenSession, reads_that_are_cancelled_leave_the_session_in_order) {
       for (int round = 0; round < 30; ++round) {
         asio::cancellation_signal signal;
         bool ended = false;
-        asio::co_spawn(
+        cofferdam_test::spawn(
             executor, [&env]() -> awaitable<void> { co_await env.read_file("f", 6'000'000); },
-            asio::bind_cancellation_slot(signal.slot(), [&ended](std::exception_ptr) { ended = true; }));
+            [&ended](std::exception_ptr) { ended = true; }, signal.slot());
         for (int i = 0; i < 4 * round; ++i) co_await asio::post(executor, asio::use_awaitable);
         signal.emit(asio::cancellation_type::terminal);
         while (!ended) co_await pause_for(std::chrono::milliseconds(1));
@@ -410,7 +408,7 @@ TEST(WardenSession, a_write_to_a_command_whose_session_is_lost_ends) {
       }
       ended = true;
     };
-    asio::co_spawn(co_await asio::this_coro::executor, writes, asio::detached);
+    cofferdam_test::spawn(co_await asio::this_coro::executor, writes, [](std::exception_ptr) {});
     co_await pause_for(std::chrono::milliseconds(200));
     EXPECT_FALSE(ended);
     env.session().lose(error(exec_errc::provider_lost, "lost on purpose"));

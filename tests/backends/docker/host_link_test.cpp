@@ -6,9 +6,9 @@
 
 #include "support/pause.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/local/connect_pair.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -133,7 +133,7 @@ TEST(HostLink, a_warden_that_comes_late_is_waited_for) {
       co_await pause_for(std::chrono::milliseconds(50));
       co_await warden.async_connect(asio::local::stream_protocol::endpoint(path), asio::use_awaitable);
     };
-    asio::co_spawn(executor, comes, [](std::exception_ptr failure) { EXPECT_FALSE(failure); });
+    cofferdam_test::spawn(executor, comes, [](std::exception_ptr failure) { EXPECT_FALSE(failure); });
     unique_fd met = co_await host_link::meet(link, container.stream(), patience);
     EXPECT_TRUE(met);
   });

@@ -6,6 +6,7 @@
 #include <cofferdam/backends/docker/detail/remove_container.hpp>
 
 #include "net/http_server_support.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -63,7 +64,7 @@ removal remove_where(std::vector<said> answers) {
     listener where = tcp_listener(executor, "127.0.0.1", 0);
     const std::string address = "tcp://" + where.name();
     daemon.listen(std::move(where));
-    asio::co_spawn(executor, daemon.run(), [](const std::exception_ptr&) {});
+    cofferdam_test::spawn(executor, daemon.run(), [](const std::exception_ptr&) {});
     const auto api = std::make_shared<docker::detail::engine>(executor, docker::detail::parse_daemon_address(address),
                                                               docker::detail::host_view::of_this_process());
     try {

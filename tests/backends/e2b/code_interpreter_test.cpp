@@ -5,10 +5,9 @@
 
 #include "backends/e2b/scripted_service.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -202,7 +201,7 @@ TEST(E2bCodeInterpreter, cancelling_interrupts_the_code) {
     };
     asio::any_io_executor executor = co_await asio::this_coro::executor;
     const auto ends = [&done](std::exception_ptr) { done = true; };
-    asio::co_spawn(executor, work, asio::bind_cancellation_slot(cancel.slot(), ends));
+    cofferdam_test::spawn(executor, work, ends, cancel.slot());
     const std::function<bool()> is_running = [&] { return runs; };
     co_await comes_about(is_running);
     cancel.emit(asio::cancellation_type::terminal);

@@ -15,6 +15,7 @@
 #include "net/certificates.hpp"
 #include "support/gateway_thread.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
 #include <gtest/gtest.h>
 
@@ -159,7 +160,7 @@ void use_sandbox(const std::string& url, const e2b::surroundings& variables, con
   };
   std::exception_ptr failure;
   bool over = false;
-  asio::co_spawn(*loop, work, [&](std::exception_ptr why) {
+  cofferdam_test::spawn(*loop, work, [&](std::exception_ptr why) {
     failure = std::move(why);
     over = true;
   });
@@ -221,7 +222,7 @@ TEST(CoreDump, of_a_client_over_tls_does_not_hold_a_secret_field) {
       const http_response response = co_await leaked_client->request(std::move(what));
       answered = response.text() == "44";
     };
-    asio::co_spawn(*loop, ask, [loop](const std::exception_ptr&) { loop->stop(); });
+    cofferdam_test::spawn(*loop, ask, [loop](const std::exception_ptr&) { loop->stop(); });
     loop->run();
     if (!answered) throw std::runtime_error("no answer");
   });
@@ -233,7 +234,7 @@ TEST(CoreDump, of_a_client_over_tls_does_not_hold_a_secret_field) {
     return call.reply(http_reply(200).content("text/plain", std::to_string(call.field("X-Key").value_or("").size())));
   });
   server.listen(std::move(where));
-  asio::co_spawn(loop, server.run(), [](const std::exception_ptr&) {});
+  cofferdam_test::spawn(loop, server.run(), [](const std::exception_ptr&) {});
   std::thread serving([&loop] { loop.run(); });
   client.give(std::to_string(port));
   EXPECT_TRUE(client.has_done_it());

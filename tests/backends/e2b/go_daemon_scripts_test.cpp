@@ -14,11 +14,10 @@
 #include "support/hostile.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -226,7 +225,7 @@ TEST(E2bGoDaemon, a_cancelled_file_operation_leaves_no_process) {
       }
     };
     auto ended = [&](std::exception_ptr) { over = true; };
-    asio::co_spawn(executor, lists, asio::bind_cancellation_slot(stop.slot(), std::move(ended)));
+    cofferdam_test::spawn(executor, lists, std::move(ended), stop.slot());
     const bool started = co_await comes_true([&] { return marked(marker).size() > 1; });
     EXPECT_TRUE(started);
     stop.emit(asio::cancellation_type::terminal);

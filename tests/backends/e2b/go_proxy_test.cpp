@@ -15,9 +15,9 @@
 #include "support/paths.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ awaitable<void> all_of(int count, std::function<awaitable<void>(int)> work) {
   };
   std::exception_ptr broke;
   for (int i = 0; i < workers; ++i)
-    asio::co_spawn(executor, worker, [&](std::exception_ptr failure) {
+    cofferdam_test::spawn(executor, worker, [&](std::exception_ptr failure) {
       if (failure) broke = failure;
       ++done;
     });

@@ -13,10 +13,9 @@
 
 #include "backends/e2b/scripted_service.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -312,8 +311,8 @@ TEST(E2bSandbox, cancelling_ends_the_command_and_the_environment_goes_on) {
       failure = thrown;
     };
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, work,
-                   asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { done = true; }));
+    cofferdam_test::spawn(
+        executor, work, [&](std::exception_ptr) { done = true; }, cancel.slot());
     const std::function<bool()> is_running = [&] { return runs; };
     co_await comes_about(is_running);
     cancel.emit(asio::cancellation_type::terminal);
@@ -347,7 +346,7 @@ TEST(E2bSandbox, closing_ends_the_sandbox_and_tells_whoever_awaits_a_command) {
       failure = thrown;
     };
     asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, work, [&](std::exception_ptr) { done = true; });
+    cofferdam_test::spawn(executor, work, [&](std::exception_ptr) { done = true; });
     const std::function<bool()> is_running = [&] { return runs; };
     co_await comes_about(is_running);
     co_await cofferdam_test::pause(50ms);
@@ -594,8 +593,8 @@ TEST(E2bSandbox, opening_that_is_cancelled_at_any_step_leaves_no_sandbox) {
         opened = true;
         co_await env.close();
       };
-      asio::co_spawn(executor, work,
-                     asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
+      cofferdam_test::spawn(
+          executor, work, [&](std::exception_ptr) { ended = true; }, cancel.slot());
       for (std::size_t i = 0; i < step && !ended; ++i) co_await asio::post(executor, asio::use_awaitable);
       if (!ended) cancel.emit(asio::cancellation_type::terminal);
       const std::function<bool()> is_over = [&] { return ended; };
@@ -704,8 +703,8 @@ TEST(E2bSandbox, a_creation_that_fails_after_a_cancellation_was_cancelled) {
         const std::optional<error> thrown = co_await opening_error(service.provider());
         failure = thrown;
       };
-      asio::co_spawn(executor, work,
-                     asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
+      cofferdam_test::spawn(
+          executor, work, [&](std::exception_ptr) { ended = true; }, cancel.slot());
       const std::function<bool()> creates = [&] { return service.count("POST", "/sandboxes") == 1; };
       co_await comes_about(creates);
       cancel.emit(asio::cancellation_type::terminal);

@@ -13,10 +13,10 @@
 
 #include "support/error_of.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ awaitable<std::optional<error>> open_without_sandboxes() {
   const std::string port = std::to_string(where.port());
   server.listen(std::move(where));
   cofferdam_test::temporary_folder folder;
-  asio::co_spawn(executor, server.run(), [](std::exception_ptr) {});
+  cofferdam_test::spawn(executor, server.run(), [](std::exception_ptr) {});
   folder.write("config", R"({"apiVersion": "v1", "kind": "Config", "current-context": "c",
     "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:)" +
                              port + R"("}}],

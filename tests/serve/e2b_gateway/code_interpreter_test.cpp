@@ -13,9 +13,9 @@
 #include "serve/gateway_support.hpp"
 #include "support/error_of.hpp"
 #include "support/gateway_thread.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -509,12 +509,12 @@ TEST(E2bInterpreter, runs_of_a_context_wait_for_each_other_and_contexts_do_not) 
     };
     const std::string first =
         "import os, time\nopen('begun', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\n'first'";
-    asio::co_spawn(executor, execute(client, box, first), over);
+    cofferdam_test::spawn(executor, execute(client, box, first), over);
     for (;;) {
       http_response begun = co_await client.get(box, "/files?path=begun");
       if (begun.status() == 200) break;
     }
-    asio::co_spawn(executor, execute(client, box, "'second'"), over);
+    cofferdam_test::spawn(executor, execute(client, box, "'second'"), over);
     http_response created = co_await ask(client, box, "POST", "/contexts", "{}");
     const std::string id = text_at(json_of(created.text()), "id");
     heard_run other = co_await execute(client, box, "'other'", R"(,"context_id":")" + id + "\"");
@@ -544,7 +544,7 @@ TEST(E2bInterpreter, a_context_that_is_restarted_or_removed_ends_what_runs_in_it
         ended.push_back(std::move(run));
       };
       const std::string mark = restarts ? "mark1" : "mark2";
-      asio::co_spawn(
+      cofferdam_test::spawn(
           executor,
           execute(client, box, "open('" + mark + "', 'w').close()\nimport time\ntime.sleep(1000)", in_context), over);
       for (;;) {

@@ -12,8 +12,8 @@
 
 #include "serve/gateway_support.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -236,8 +236,8 @@ TEST(E2bCreation, a_repeated_request_gets_the_same_sandbox) {
       ids.push_back(failure ? "failed" : text_at(json_of(answer.text()), "sandboxID"));
     };
     const asio::any_io_executor executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, ask("k1", body), done);
-    asio::co_spawn(executor, ask("k1", body), done);
+    cofferdam_test::spawn(executor, ask("k1", body), done);
+    cofferdam_test::spawn(executor, ask("k1", body), done);
     const std::function<bool()> both = [&] { return ids.size() == 2; };
     const bool answered = co_await comes_about(both);
     EXPECT_TRUE(answered);

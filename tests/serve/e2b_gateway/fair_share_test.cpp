@@ -11,8 +11,8 @@
 #include "serve/gateway_support.hpp"
 #include "support/error_of.hpp"
 #include "support/files_by_members.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/co_spawn.hpp>
 #include <asio/this_coro.hpp>
 
 #include <gtest/gtest.h>
@@ -234,7 +234,7 @@ TEST(E2bFairShare, who_waits_for_a_listing_holds_no_memory) {
         };
         const std::string method = "filesystem.Filesystem/ListDir";
         for (int i = 0; i < 4; ++i)
-          asio::co_spawn(executor, client.call(box, method, padded(R"("path":".")", 40 * kib)), over);
+          cofferdam_test::spawn(executor, client.call(box, method, padded(R"("path":".")", 40 * kib)), over);
         const std::function<bool()> all = [&] { return gate->stats == 4; };
         const bool waits = co_await comes_about(all);
         EXPECT_TRUE(waits) << "each has the memory of all until it waits: " << gate->stats;
@@ -266,7 +266,7 @@ TEST(E2bFairShare, memory_that_does_not_come_is_503) {
           is_answered = true;
         };
         const std::string message = padded(R"("path":".")", 40 * kib);
-        asio::co_spawn(executor, client.call(box, "filesystem.Filesystem/Stat", message), over);
+        cofferdam_test::spawn(executor, client.call(box, "filesystem.Filesystem/Stat", message), over);
         const std::function<bool()> stands = [&] { return gate->stats == 1; };
         const bool is_held = co_await comes_about(stands);
         EXPECT_TRUE(is_held);
@@ -303,7 +303,8 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
           if (answer.status() == 200) ids.push_back(text_at(json_of(answer.text()), "watcherId"));
         };
         for (int i = 0; i < 4; ++i)
-          asio::co_spawn(executor, client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":"."})"), over);
+          cofferdam_test::spawn(executor, client.call(box, "filesystem.Filesystem/CreateWatcher", R"({"path":"."})"),
+                                over);
         const std::function<bool()> all = [&] { return gate->stats == 4; };
         const bool waits = co_await comes_about(all);
         EXPECT_TRUE(waits);
@@ -321,9 +322,9 @@ TEST(E2bFairShare, watches_look_at_the_files_of_a_sandbox_one_at_a_time) {
           ++heard;
         };
         for (const std::string& id : ids)
-          asio::co_spawn(executor,
-                         client.call(box, "filesystem.Filesystem/GetWatcherEvents", "{\"watcherId\":\"" + id + "\"}"),
-                         replied);
+          cofferdam_test::spawn(
+              executor, client.call(box, "filesystem.Filesystem/GetWatcherEvents", "{\"watcherId\":\"" + id + "\"}"),
+              replied);
         const std::function<bool()> looks = [&] { return gate->listing == 1; };
         const bool begun = co_await comes_about(looks);
         EXPECT_TRUE(begun);

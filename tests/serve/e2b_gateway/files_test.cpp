@@ -12,6 +12,7 @@
 #include "support/jail_tests.hpp"
 #include "support/pause.hpp"
 #include "support/require.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -446,7 +447,7 @@ TEST(E2bPorts, a_service_answers_on_its_port_and_ends_with_the_sandbox) {
         int status = 0;
         const auto ended = [&](std::exception_ptr, http_response late) { status = late.status(); };
         const asio::any_io_executor executor = co_await asio::this_coro::executor;
-        asio::co_spawn(executor, client.http.request(ask("49999", box.token, "/wait")), ended);
+        cofferdam_test::spawn(executor, client.http.request(ask("49999", box.token, "/wait")), ended);
         const std::function<bool()> waits = [&] { return noted == "waits "; };
         const bool is_waiting = co_await comes_about(waits);
         EXPECT_TRUE(is_waiting);

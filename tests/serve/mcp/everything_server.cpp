@@ -9,9 +9,9 @@
 #include <cofferdam/net/listener.hpp>
 #include <cofferdam/serve/mcp_server.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
+#include "support/spawn.hpp"
+
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
@@ -455,9 +455,9 @@ int main(int count, char** words) try {
     listener peers = tcp_listener(loop.get_executor(), where.substr(0, colon),
                                   static_cast<std::uint16_t>(std::stoul(where.substr(colon + 1))));
     std::cerr << "listening on http://" + peers.name() + "/mcp\n" << std::flush;
-    asio::co_spawn(loop, server.serve(std::move(peers)), asio::bind_cancellation_slot(stop.slot(), ended));
+    cofferdam_test::spawn(loop, server.serve(std::move(peers)), ended, stop.slot());
   } else {
-    asio::co_spawn(loop, server.serve_stdio(), asio::bind_cancellation_slot(stop.slot(), ended));
+    cofferdam_test::spawn(loop, server.serve_stdio(), ended, stop.slot());
   }
   loop.run();
   if (failure && !stopped) std::rethrow_exception(failure);

@@ -13,6 +13,7 @@
 #include "net/http_server_support.hpp"
 #include "serve/mcp/mcp_support.hpp"
 #include "support/error_of.hpp"
+#include "support/spawn.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/system/error_code.hpp>
@@ -187,8 +188,8 @@ std::shared_ptr<notes> run_with_http(mcp::server_options options, const body_of_
   const auto ended = [&failure](std::exception_ptr why) {
     if (why && !failure) failure = why;
   };
-  asio::co_spawn(context, server.serve(std::move(where)), ended);
-  asio::co_spawn(context, run_body(server, body, target), ended);
+  cofferdam_test::spawn(context, server.serve(std::move(where)), ended);
+  cofferdam_test::spawn(context, run_body(server, body, target), ended);
   context.run();
   if (failure) std::rethrow_exception(failure);
   return counters;

@@ -11,11 +11,10 @@
 #include <cofferdam/serve/mcp_server.hpp>
 
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -237,14 +236,14 @@ inline void run_with_mcp(const mcp_setup& make, const std::vector<mcp_body>& bod
   for (const mcp_body& body : bodies) {
     const auto to = std::make_shared<memory_pipe>(context.get_executor());
     const auto from = std::make_shared<memory_pipe>(context.get_executor());
-    asio::co_spawn(context, server->serve(cofferdam::byte_stream(std::make_unique<memory_stream>(to, from))),
-                   [&](std::exception_ptr why) {
-                     if (why && !failure) failure = why;
-                     ++served;
-                   });
+    cofferdam_test::spawn(context, server->serve(cofferdam::byte_stream(std::make_unique<memory_stream>(to, from))),
+                          [&](std::exception_ptr why) {
+                            if (why && !failure) failure = why;
+                            ++served;
+                          });
     clients.emplace_back(cofferdam::byte_stream(std::make_unique<memory_stream>(from, to)), from, to);
     mcp_client& mine = clients.back();
-    asio::co_spawn(context, body(mine), [&](std::exception_ptr why) {
+    cofferdam_test::spawn(context, body(mine), [&](std::exception_ptr why) {
       if (why && !failure) failure = why;
       mine.vanish();
     });

@@ -13,10 +13,9 @@
 #include "llm/scripted_model.hpp"
 #include "support/media_files.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -152,7 +151,7 @@ TEST(RemoteAnswer, audio_and_video_of_a_server_go_to_the_model_of_an_agent) {
     asio::cancellation_signal stop;
     bool has_ended = false;
     const auto done = [&](const std::exception_ptr&) { has_ended = true; };
-    asio::co_spawn(executor, server.serve(std::move(where)), asio::bind_cancellation_slot(stop.slot(), done));
+    cofferdam_test::spawn(executor, server.serve(std::move(where)), done, stop.slot());
     mcp::client client = co_await mcp::client::connect(url);
     const mcp::remote_answer heard = co_await client.call("sound", object());
     EXPECT_EQ(boost::json::serialize(heard.content()),

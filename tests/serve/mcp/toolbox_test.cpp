@@ -23,11 +23,10 @@
 #include "support/error_of.hpp"
 #include "support/paths.hpp"
 #include "support/run.hpp"
+#include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -119,7 +118,7 @@ void with_tools(const box_work& body) {
     asio::cancellation_signal stop;
     bool has_ended = false;
     const auto done = [&](const std::exception_ptr&) { has_ended = true; };
-    asio::co_spawn(executor, server.serve(std::move(where)), asio::bind_cancellation_slot(stop.slot(), done));
+    cofferdam_test::spawn(executor, server.serve(std::move(where)), done, stop.slot());
     std::exception_ptr failure;
     try {
       mcp::client client = co_await mcp::client::connect(url);
