@@ -178,6 +178,17 @@ TEST(HomeStrand, WorkIsDestroyedOnItsStrand) {
   EXPECT_EQ(elsewhere, 0);
 }
 
+/// Returns a function for the end of a coroutine. It stores the code of the error that the coroutine threw.
+auto keep_code(std::error_code& code) {
+  return [&code](const std::exception_ptr& failure) {
+    try {
+      if (failure) std::rethrow_exception(failure);
+    } catch (const error& reason) {
+      code = reason.code();
+    }
+  };
+}
+
 TEST(HomeStrand, CancellationArrivesOnItsStrand) {
   const watchdog guard(60s);
   for (int round = 0; round < 200; ++round) {
@@ -194,16 +205,7 @@ TEST(HomeStrand, CancellationArrivesOnItsStrand) {
       };
       co_await home.run(work);
     };
-    cofferdam_test::spawn(
-        mine, caller,
-        [&ended](const std::exception_ptr& failure) {
-          try {
-            if (failure) std::rethrow_exception(failure);
-          } catch (const error& reason) {
-            ended = reason.code();
-          }
-        },
-        signal.slot());
+    cofferdam_test::spawn(mine, caller, keep_code(ended), signal.slot());
     begun.get_future().wait();
     asio::post(mine, [&signal] { signal.emit(asio::cancellation_type::terminal); });
     pool.join();
@@ -233,16 +235,7 @@ TEST(HomeStrand, WhatIsCancelledBeforeTheStrandIsFreeDoesNotBegin) {
     };
     co_await home.run(work);
   };
-  cofferdam_test::spawn(
-      mine, caller,
-      [&ended](const std::exception_ptr& failure) {
-        try {
-          if (failure) std::rethrow_exception(failure);
-        } catch (const error& reason) {
-          ended = reason.code();
-        }
-      },
-      signal.slot());
+  cofferdam_test::spawn(mine, caller, keep_code(ended), signal.slot());
   // When this handler runs, the caller is waiting for the strand.
   asio::post(mine, [&] {
     signal.emit(asio::cancellation_type::terminal);
