@@ -505,7 +505,8 @@ class Contexts(unittest.TestCase):
         mark = "sleep 1000.%d" % self.host.process.pid  # no other process has these arguments
         for index, code in enumerate(["echo up; MARK; echo not", "while :; do echo up; sleep 0.1; done",
                                       "sh -c \"trap '' INT; echo up; MARK\"; MARK; MARK",
-                                      "(setsid MARK &); echo up; wait; MARK"]):
+                                      "(setsid MARK &); echo up; wait; MARK",
+                                      "sh -c \"trap '' INT; echo up; sleep 0.1\"; while :; do sleep 0.1; echo again; done"]):
             with self.subTest(code):
                 self.bash("kept=%d" % index)
 
@@ -519,6 +520,7 @@ class Contexts(unittest.TestCase):
                 outcome = self.bash(code.replace("MARK", mark), when=cancel)
                 self.assertEqual(outcome.error[0], "KeyboardInterrupt")
                 self.assertNotIn("not", outcome.out)
+                self.assertLess(outcome.out.count("again"), 20)  # each program is interrupted, not only the first one
                 self.assertEqual(self.bash("echo $kept").out, "%d\n" % index)
         self.assertEqual(self.run_cell("x = !ps -eo args=\n[line for line in x if %r in line]" % mark).text, "[]")
 

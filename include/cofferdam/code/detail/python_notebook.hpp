@@ -882,25 +882,27 @@ def end_commands(before, shell=None, kind=KIND):
     end too. `kind` is the time in seconds that they get before they are killed.
     """
     limit, kind = time.monotonic() + kind + LONGEST_END, time.monotonic() + kind
-    sent = False
+    told = set()  # the processes that were interrupted
     while time.monotonic() < limit:
-        todo, found = [pid for pid in Nursery.children() if pid not in before and is_command(pid)], []
-        todo += [pid for pid in children_of(shell) if pid not in before] if shell is not None else []
+        of_shell = [pid for pid in children_of(shell) if pid not in before] if shell is not None else []
+        todo, found = [pid for pid in Nursery.children() if pid not in before and is_command(pid)] + of_shell, []
         while todo:
             pid = todo.pop()
             found.append(pid)
             todo += children_of(pid)
         if not found:
             return
+        if told and not told.issuperset(of_shell):  # the shell goes on, because a program has missed the interrupt
+            os.kill(shell, signal.SIGINT)
         hard = time.monotonic() >= kind
         for pid in found:
             try:
-                if hard or not sent:
-                    os.kill(pid, signal.SIGKILL if hard else signal.SIGINT)
+                if pid not in told or hard:
+                    os.kill(pid, signal.SIGKILL if pid in told else signal.SIGINT)
                 os.waitpid(pid, os.WNOHANG)
             except OSError:
                 pass
-        sent = True
+        told.update(found)
         time.sleep(0.005)
 
 
@@ -1016,15 +1018,15 @@ class Shell:
         self.notebook.begins = sys._getframe(1).f_lineno
         return made(expand(line, self.user_ns) if name not in ("timeit", "time") else line, cell)
 
-    def magic(self, text):
+)driver_ends";
+inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def magic(self, text):
         name, _, line = text.lstrip("%").partition(" ")
         return self.run_line_magic(name, line.strip(), 2)
 
     def run_cell(self, source, *ignored, **ignored_too):
         return self.notebook.run_body(source, 0)
 
-)driver_ends";
-inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def ev(self, expression):
+    def ev(self, expression):
         return eval(expression, self.user_ns)
 
     def ex(self, source):
@@ -1207,14 +1209,14 @@ class Notebook:
         """Returns True if a cell of one line is a magic without its `%`: `ls -l`, `pwd`, `pip install x`."""
         if not name.isidentifier() or name in self.interpreter.main.__dict__ or hasattr(builtins, name):
             return False
-        if name not in ALIASES and not hasattr(self, "line_" + name) and name not in self.shell.lines:
+)driver_ends";
+inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if name not in ALIASES and not hasattr(self, "line_" + name) and name not in self.shell.lines:
             return False
         rest = line[len(name):].lstrip()
         return rest[:1] not in tuple("=(.[,:;") or rest[:1] == "." and rest[:2] in (".", "./", "..")
 
     def value(self, value, source):
-)driver_ends";
-inline constexpr std::string_view python_notebook_7 = R"driver_ends(        """Returns the value to show of a cell, or None."""
+        """Returns the value to show of a cell, or None."""
         return None if is_quiet(source) else value
 
     def displays(self, value):
@@ -1389,15 +1391,15 @@ inline constexpr std::string_view python_notebook_7 = R"driver_ends(        """R
             if "--no-display" not in words:
                 self.interpreter.show_figures()
         if name:
-            self.shell.user_ns[name] = Captured(out.getvalue(), err.getvalue(), shown, self)
+)driver_ends";
+inline constexpr std::string_view python_notebook_8 = R"driver_ends(            self.shell.user_ns[name] = Captured(out.getvalue(), err.getvalue(), shown, self)
 
     def cell_writefile(self, line, cell):
         words = line.split()
         append = bool(words) and words[0] in ("-a", "--append")
         name = " ".join(words[1 if append else 0:]).strip("'\"")
         if not name:
-)driver_ends";
-inline constexpr std::string_view python_notebook_8 = R"driver_ends(            raise UsageError("the following arguments are required: filename")
+            raise UsageError("the following arguments are required: filename")
         path = os.path.expanduser(name)
         print(("Appending to %s" if append else "Overwriting %s" if os.path.exists(path) else "Writing %s") % path)
         with open(path, "a" if append else "w", encoding="utf-8") as stream:
@@ -1591,14 +1593,14 @@ inline constexpr std::string_view python_notebook_8 = R"driver_ends(            
         import time
         options, line = {}, line.strip()
         while line[:2] in ("-n", "-r", "-p", "-q", "-o", "-t", "-c"):
-            flag, line = line[:2], line[2:].lstrip()
+)driver_ends";
+inline constexpr std::string_view python_notebook_9 = R"driver_ends(            flag, line = line[:2], line[2:].lstrip()
             if flag in ("-n", "-r", "-p"):
                 number, _, line = line.partition(" ")
                 try:
                     options[flag] = int(number)
                 except ValueError:
-)driver_ends";
-inline constexpr std::string_view python_notebook_9 = R"driver_ends(                    raise UsageError("%%timeit: %s needs a number" % flag) from None
+                    raise UsageError("%%timeit: %s needs a number" % flag) from None
             else:
                 options[flag] = True
             line = line.lstrip()

@@ -233,25 +233,27 @@ def end_commands(before, shell=None, kind=KIND):
     end too. `kind` is the time in seconds that they get before they are killed.
     """
     limit, kind = time.monotonic() + kind + LONGEST_END, time.monotonic() + kind
-    sent = False
+    told = set()  # the processes that were interrupted
     while time.monotonic() < limit:
-        todo, found = [pid for pid in Nursery.children() if pid not in before and is_command(pid)], []
-        todo += [pid for pid in children_of(shell) if pid not in before] if shell is not None else []
+        of_shell = [pid for pid in children_of(shell) if pid not in before] if shell is not None else []
+        todo, found = [pid for pid in Nursery.children() if pid not in before and is_command(pid)] + of_shell, []
         while todo:
             pid = todo.pop()
             found.append(pid)
             todo += children_of(pid)
         if not found:
             return
+        if told and not told.issuperset(of_shell):  # the shell goes on, because a program has missed the interrupt
+            os.kill(shell, signal.SIGINT)
         hard = time.monotonic() >= kind
         for pid in found:
             try:
-                if hard or not sent:
-                    os.kill(pid, signal.SIGKILL if hard else signal.SIGINT)
+                if pid not in told or hard:
+                    os.kill(pid, signal.SIGKILL if pid in told else signal.SIGINT)
                 os.waitpid(pid, os.WNOHANG)
             except OSError:
                 pass
-        sent = True
+        told.update(found)
         time.sleep(0.005)
 
 
