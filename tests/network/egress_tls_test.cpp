@@ -96,6 +96,31 @@ TEST(CertificateAuthority, an_old_certificate_of_a_host_is_replaced_and_the_auth
   EXPECT_GE(valid_days(own.get()), 364);
 }
 
+TEST(CertificateAuthority, a_server_sends_nothing_after_the_handshake) {
+  using cofferdam::detail::certificate_authority;
+  using cofferdam::detail::unique_ssl;
+  using cofferdam::detail::unique_ssl_ctx;
+  certificate_authority authority;
+  const unique_ssl server(SSL_new(authority.server_for(cofferdam::detail::host_name("api.example.org"))));
+  const unique_ssl_ctx clients(SSL_CTX_new(TLS_client_method()));
+  const unique_ssl client(SSL_new(clients.get()));
+  BIO* at_server = nullptr;
+  BIO* at_client = nullptr;
+  ASSERT_EQ(BIO_new_bio_pair(&at_server, 0, &at_client, 0), 1);
+  SSL_set_bio(server.get(), at_server, at_server);
+  SSL_set_bio(client.get(), at_client, at_client);
+  SSL_set_accept_state(server.get());
+  SSL_set_connect_state(client.get());
+  for (int turn = 0; turn < 4 && SSL_is_init_finished(server.get()) == 0; ++turn) {
+    SSL_do_handshake(client.get());
+    SSL_do_handshake(server.get());
+  }
+  ASSERT_EQ(SSL_is_init_finished(server.get()), 1);
+  ASSERT_EQ(SSL_is_init_finished(client.get()), 1);
+  EXPECT_EQ(SSL_version(server.get()), TLS1_3_VERSION);
+  EXPECT_EQ(BIO_pending(at_client), 0);  // session tickets would be here
+}
+
 #define NEEDS_CURL() COFFERDAM_NEEDS("curl", cofferdam_test::has_program("curl"), "TLS that ends on the host")
 
 TEST_F(EgressTls, NT_17_the_host_receives_the_secret_and_nobody_else) {

@@ -144,6 +144,9 @@ class certificate_authority {
     check(SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION) == 1);
     SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+    // In TLS 1.3 tickets would still be sent, right after the handshake. A client that writes in one thread and reads
+    // in another, as Python's websockets does, can stall if its write meets a ticket.
+    check(SSL_CTX_set_num_tickets(native, 0) == 1);
     SSL_CTX_set_alpn_select_cb(native, &choose_protocol, nullptr);
     check(SSL_CTX_use_certificate(native, leaf.get()) == 1 && SSL_CTX_use_PrivateKey(native, leaf_key_.get()) == 1);
     return context;
