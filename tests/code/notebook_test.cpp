@@ -5,11 +5,10 @@
 
 #include "code/python_support.hpp"
 #include "support/paths.hpp"
+#include "support/run_shell.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <string>
 
 namespace {
@@ -23,16 +22,9 @@ TEST(PythonNotebook, passes_its_own_tests) {
     if (candidate.major < 3 || (candidate.major == 3 && candidate.minor < 8)) continue;
     is_tested = true;
     const std::string command = "COFFERDAM_TEST_PYTHON='" + candidate.program + "' python3 '" +
-                                cofferdam_test::source_path("tests/code/notebook_test.py") + "' 2>&1";
-    std::FILE* const tests = ::popen(command.c_str(), "r");
-    ASSERT_NE(tests, nullptr);
-    std::string output;
-    std::array<char, 4096> piece{};
-    for (std::size_t count = 1; count > 0;) {
-      count = std::fread(piece.data(), 1, piece.size(), tests);
-      output.append(piece.data(), count);
-    }
-    EXPECT_EQ(::pclose(tests), 0) << candidate.program << "\n" << output;
+                                cofferdam_test::source_path("tests/code/notebook_test.py") + "'";
+    const cofferdam_test::shell_result tests = cofferdam_test::run_shell(command);
+    EXPECT_EQ(tests.status, 0) << candidate.program << "\n" << tests.output;
   }
   EXPECT_TRUE(is_tested);
 }

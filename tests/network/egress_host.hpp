@@ -13,6 +13,7 @@
 #include <cofferdam/network/network_event.hpp>
 
 #include "net/certificates.hpp"
+#include "support/run_shell.hpp"
 #include "support/spawn.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -26,7 +27,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -46,7 +46,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace cofferdam_test {
@@ -292,25 +291,6 @@ inline std::string exchange_text(std::uint16_t port, std::string_view text) {
   return client.receive();
 }
 
-/// The result of a command of this machine.
-class shell_result {
- public:
-  std::string output;  ///< both outputs
-  int status = 0;
-};
-
-/// Runs a shell line, with both outputs in one text.
-inline shell_result run_shell(const std::string& line) {
-  shell_result result;
-  FILE* const pipe = ::popen(("( " + line + " ) 2>&1 </dev/null").c_str(), "re");
-  if (pipe == nullptr) throw std::runtime_error("popen failed");
-  std::array<char, 4096> room{};
-  while (const std::size_t count = std::fread(room.data(), 1, room.size(), pipe))
-    result.output.append(room.data(), count);
-  result.status = ::pclose(pipe);
-  if (WIFEXITED(result.status)) result.status = WEXITSTATUS(result.status);
-  return result;
-}
 inline bool has_program(const std::string& name) {
   return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
 }

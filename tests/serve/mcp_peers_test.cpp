@@ -9,12 +9,12 @@
 #include "support/jail_tests.hpp"
 #include "support/paths.hpp"
 #include "support/require.hpp"
+#include "support/run_shell.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,29 +31,9 @@ std::string quoted(const std::string& word) { return "'" + word + "' "; }
 
 std::string script(const std::string& name) { return quoted(cofferdam_test::source_path("tests/serve/mcp/" + name)); }
 
-/// Runs a shell line on this machine, and returns the lines of its output.
-std::vector<std::string> printed_by(const std::string& line) {
-  std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("popen failed");
-  std::string text;
-  char piece[4096];
-  for (;;) {
-    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
-    if (got == 0) break;
-    text.append(piece, got);
-  }
-  ::pclose(pipe);
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    lines.push_back(text.substr(0, text.find('\n')));
-    text.erase(0, lines.back().size() + 1);
-  }
-  return lines;
-}
-
 /// Runs a script. Expects at least `least` successful checks, and no failed one.
 void run_peer(const std::string& line, std::size_t least) {
-  const std::vector<std::string> lines = printed_by("timeout 300 " + line);
+  const std::vector<std::string> lines = cofferdam_test::run_shell("timeout 300 " + line).lines();
   std::size_t good = 0;
   for (const std::string& printed : lines) {
     const bool is_good = printed.starts_with("ok ");

@@ -7,11 +7,10 @@
 #include "support/jail_tests.hpp"
 #include "support/paths.hpp"
 #include "support/require.hpp"
+#include "support/run_shell.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,22 +18,11 @@ namespace program_end_test {
 
 std::string quoted(const std::string& word) { return "'" + word + "' "; }
 
-/// Runs a shell line, and returns its standard output.
-std::string output_of(const std::string& line) {
-  std::FILE* const pipe = ::popen(line.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("popen failed");
-  std::string text;
-  char piece[4096];
-  for (std::size_t got = 0; (got = std::fread(piece, 1, sizeof piece, pipe)) != 0;) text.append(piece, got);
-  ::pclose(pipe);
-  return text;
-}
-
 /// Runs serve/program_end.py, and expects that all of its checks succeed.
 void run_script(const std::string& kind, const std::string& program, const std::string& arguments) {
   const std::string line = "timeout 120 python3 " + quoted(cofferdam_test::source_path("tests/serve/program_end.py")) +
-                           kind + " " + quoted(program) + arguments + " 2>&1";
-  const std::string text = output_of(line);
+                           kind + " " + quoted(program) + arguments;
+  const std::string text = cofferdam_test::run_shell(line).output;
   EXPECT_EQ(text.find("FAILED"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("all passed\n")) << text;
 }
@@ -55,7 +43,7 @@ TEST(ProgramEnd, the_jails_of_a_program_end_with_it) {
 
 /// Returns the output of a shell line, and "status N" at the end.
 std::string said_by(const std::string& line, const std::string& arguments) {
-  return output_of("timeout 60 " + line + arguments + " 2>&1 </dev/null; echo status $?");
+  return cofferdam_test::run_shell("timeout 60 " + line + arguments + "; echo status $?").output;
 }
 std::string said(const std::string& program, const std::string& arguments) {
   return said_by(quoted(program), arguments);
@@ -109,17 +97,17 @@ TEST(ProgramOptions, a_configuration_may_be_named_behind_an_equals_sign) {
 
 // The default is the jail, and never something weaker.
 TEST(ProgramOptions, a_program_without_a_provider_uses_the_jail_or_lists_the_choices) {
-  const std::string agent = output_of("OPENAI_API_KEY=none PATH=/nowhere " + quoted(COFFERDAM_PROGRAM) +
-                                      "agent do something 2>&1 </dev/null");
-  for (const char* const line :
+  const std::string line = "OPENAI_API_KEY=none PATH=/nowhere " + quoted(COFFERDAM_PROGRAM) + "agent do something";
+  const std::string agent = cofferdam_test::run_shell(line).output;
+  for (const char* const choice :
        {"\n    sudo apt-get install bubblewrap\n", "\n    --provider docker:IMAGE ", "\n    --provider local "})
-    EXPECT_NE(agent.find(line), std::string::npos) << agent;
-  const std::string doctor = output_of("PATH=/nowhere COFFERDAM_DENO=/nowhere/deno " + quoted(COFFERDAM_MCP_PROGRAM) +
-                                       "doctor 2>&1 </dev/null; echo status $?");
-  EXPECT_TRUE(doctor.starts_with("jail\n    does not work here: jail: bubblewrap (bwrap) is not on the PATH"))
-      << doctor;
-  EXPECT_NE(doctor.find("--provider docker:IMAGE"), std::string::npos) << doctor;
-  EXPECT_TRUE(doctor.ends_with("status 1\n")) << doctor;
+    EXPECT_NE(agent.find(choice), std::string::npos) << agent;
+  const cofferdam_test::shell_result doctor = cofferdam_test::run_shell("PATH=/nowhere COFFERDAM_DENO=/nowhere/deno " +
+                                                                        quoted(COFFERDAM_MCP_PROGRAM) + "doctor");
+  EXPECT_TRUE(doctor.output.starts_with("jail\n    does not work here: jail: bubblewrap (bwrap) is not on the PATH"))
+      << doctor.output;
+  EXPECT_NE(doctor.output.find("--provider docker:IMAGE"), std::string::npos) << doctor.output;
+  EXPECT_EQ(doctor.status, 1);
 }
 
 TEST(ProgramOptions, the_doctor_prints_the_table_of_walls) {

@@ -11,6 +11,7 @@
 
 #include "support/paths.hpp"
 #include "support/require.hpp"
+#include "support/run_shell.hpp"
 #include "support/spawn.hpp"
 
 #include <asio/io_context.hpp>
@@ -18,10 +19,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -34,26 +33,6 @@ namespace cofferdam_test {
 inline std::string sdk_peers() {
   const char* const folder = std::getenv("COFFERDAM_E2B_PEERS");
   return folder == nullptr ? std::string() : std::string(folder);
-}
-
-/// Runs a shell line on this machine while the gateway runs, and returns the lines of its output.
-inline std::vector<std::string> lines_of(const std::string& line) {
-  std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("popen failed");
-  std::string text;
-  char piece[4096];
-  for (;;) {
-    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
-    if (got == 0) break;
-    text.append(piece, got);
-  }
-  ::pclose(pipe);
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    lines.push_back(text.substr(0, text.find('\n')));
-    text.erase(0, lines.back().size() + 1);
-  }
-  return lines;
 }
 
 /// Runs a script against a gateway of its own, and expects `least` checks, all of them good.
@@ -70,9 +49,9 @@ inline void run_sdk_script(const std::string& words, std::size_t least, cofferda
   const auto ended = [&](std::exception_ptr why) { failure = std::move(why); };
   cofferdam_test::spawn(context, gateway.serve(std::move(where)), ended);
   std::thread serving([&] { context.run(); });
-  const std::vector<std::string> lines =
-      lines_of("env -u E2B_DOMAIN -u E2B_DEBUG E2B_API_URL=" + url + " E2B_SANDBOX_URL=" + url +
-               " E2B_API_KEY=" + std::string(key) + " timeout 300 " + words);
+  const shell_result run = run_shell("env -u E2B_DOMAIN -u E2B_DEBUG E2B_API_URL=" + url + " E2B_SANDBOX_URL=" + url +
+                                     " E2B_API_KEY=" + std::string(key) + " timeout 300 " + words);
+  const std::vector<std::string> lines = run.lines();
   cofferdam_test::spawn(context, gateway.stop(), [](std::exception_ptr) {});
   serving.join();
   std::size_t good = 0;
