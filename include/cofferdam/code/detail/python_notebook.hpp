@@ -879,7 +879,8 @@ def end_commands(before, shell=None, kind=KIND):
 
     They are the children of this process that did not exist before, and their descendants. Children in the session of
     this process are not commands but the work of other threads. `shell` is a child that stays, but whose new children
-    end too. `kind` is the time in seconds that they get before they are killed.
+    end too. Each process is interrupted once; if the shell has started it since, so is the shell. `kind` is the time in
+    seconds until processes that were interrupted are killed.
     """
     limit, kind = time.monotonic() + kind + LONGEST_END, time.monotonic() + kind
     told = set()  # the processes that were interrupted
@@ -1016,10 +1017,10 @@ class Shell:
             raise UsageError("Cell magic `%%%%%s` not found%s." % (
                 name, " (But line magic `%%%s` exists, did you mean that instead?)" % name if known else ""))
         self.notebook.begins = sys._getframe(1).f_lineno
-        return made(expand(line, self.user_ns) if name not in ("timeit", "time") else line, cell)
-
 )driver_ends";
-inline constexpr std::string_view python_notebook_6 = R"driver_ends(    def magic(self, text):
+inline constexpr std::string_view python_notebook_6 = R"driver_ends(        return made(expand(line, self.user_ns) if name not in ("timeit", "time") else line, cell)
+
+    def magic(self, text):
         name, _, line = text.lstrip("%").partition(" ")
         return self.run_line_magic(name, line.strip(), 2)
 
@@ -1208,9 +1209,9 @@ class Notebook:
     def is_automatic(self, name, line):
         """Returns True if a cell of one line is a magic without its `%`: `ls -l`, `pwd`, `pip install x`."""
         if not name.isidentifier() or name in self.interpreter.main.__dict__ or hasattr(builtins, name):
-            return False
 )driver_ends";
-inline constexpr std::string_view python_notebook_7 = R"driver_ends(        if name not in ALIASES and not hasattr(self, "line_" + name) and name not in self.shell.lines:
+inline constexpr std::string_view python_notebook_7 = R"driver_ends(            return False
+        if name not in ALIASES and not hasattr(self, "line_" + name) and name not in self.shell.lines:
             return False
         rest = line[len(name):].lstrip()
         return rest[:1] not in tuple("=(.[,:;") or rest[:1] == "." and rest[:2] in (".", "./", "..")

@@ -230,7 +230,8 @@ def end_commands(before, shell=None, kind=KIND):
 
     They are the children of this process that did not exist before, and their descendants. Children in the session of
     this process are not commands but the work of other threads. `shell` is a child that stays, but whose new children
-    end too. `kind` is the time in seconds that they get before they are killed.
+    end too. Each process is interrupted once; if the shell has started it since, so is the shell. `kind` is the time in
+    seconds until processes that were interrupted are killed.
     """
     limit, kind = time.monotonic() + kind + LONGEST_END, time.monotonic() + kind
     told = set()  # the processes that were interrupted
