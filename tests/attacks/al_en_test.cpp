@@ -17,6 +17,7 @@
 #include "support/attack_place.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/run_shell.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -55,6 +55,7 @@ using cofferdam::detail::split_shell_words;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using cofferdam_test::run;
+using cofferdam_test::run_shell;
 using words = std::vector<std::string>;
 namespace fs = std::filesystem;
 
@@ -662,17 +663,6 @@ class host_variable {
   std::optional<std::string> before_;
 };
 
-// Returns the output of a child process that inherits the whole environment of this process.
-std::string careless_output(const std::string& line) {
-  std::string output;
-  FILE* pipe = ::popen(line.c_str(), "r");
-  if (pipe == nullptr) return output;
-  char buffer[4096];
-  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
-  ::pclose(pipe);
-  return output;
-}
-
 TEST_P(EnAttack, EN_01_secrets_of_the_host_are_not_inherited) {
   const playground here(GetParam());
   constexpr const char* names[] = {
@@ -681,7 +671,7 @@ TEST_P(EnAttack, EN_01_secrets_of_the_host_are_not_inherited) {
   const host_variable a(names[0], "hush-0"), b(names[1], "hush-1"), c(names[2], "hush-2"), d(names[3], "hush-3"),
       e(names[4], "hush-4"), f(names[5], "hush-5"), g(names[6], "hush-6");
   // Control: a child process that inherits the environment prints the secret.
-  EXPECT_NE(careless_output("env").find("hush-6"), std::string::npos);
+  EXPECT_NE(run_shell("env").output.find("hush-6"), std::string::npos);
   for (const char* line : {"env", "cat /proc/self/environ | tr '\\0' '\\n'", "cat /proc/$$/environ | tr '\\0' '\\n'"}) {
     const std::string output = here.run_bare(shell(line)).out().text();
     EXPECT_NE(output.find("PATH="), std::string::npos) << line << " printed " << output;
@@ -802,7 +792,7 @@ TEST_P(EnAttack, EN_08_proxy_variables_of_the_host_are_not_inherited) {
   const host_variable a("http_proxy", "http://proxy.invalid:1"), b("HTTPS_PROXY", "http://proxy.invalid:2"),
       c("ALL_PROXY", "socks5://proxy.invalid:3"), d("NO_PROXY", "hush.invalid");
   // Control: a child process that inherits the environment prints the proxy.
-  EXPECT_NE(careless_output("env").find("proxy.invalid"), std::string::npos);
+  EXPECT_NE(run_shell("env").output.find("proxy.invalid"), std::string::npos);
   const std::string output = here.run_bare(shell("env")).out().text();
   for (const char* name : {"proxy.invalid", "hush.invalid", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
     EXPECT_EQ(output.find(name), std::string::npos) << name;
@@ -817,7 +807,7 @@ TEST_P(EnAttack, EN_09_home_and_temporary_folders_are_the_guest_s_own) {
   const host_variable home("HOME", host.workspace().string()), temporary("TMPDIR", host.workspace().string()),
       config("XDG_CONFIG_HOME", host.workspace().string());
   // Control: a child process that inherits HOME reads the secret.
-  EXPECT_NE(careless_output("cat ~/.netrc").find("hush"), std::string::npos);
+  EXPECT_NE(run_shell("cat ~/.netrc").output.find("hush"), std::string::npos);
   const command_result result =
       here.run_bare(shell("cat ~/.netrc ~/.bashrc; git config --get user.name; echo $HOME; echo $TMPDIR; env"));
   const std::string output = result.out().text();

@@ -13,11 +13,11 @@
 
 #include "code/guard_support.hpp"
 #include "code/python_support.hpp"
+#include "support/run_shell.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -301,12 +301,7 @@ TEST(Attack, PG_14_what_was_judged_is_what_runs) {
   const auto facts = cofferdam_test::read_one("print('harmless')\n");
   ASSERT_FALSE(cofferdam::import_policy().judge(*facts));
   std::ofstream(file) << "import os; print('in')\n";
-  std::string printed(16, '\0');
-  FILE* const pipe = ::popen(("python3 '" + file + "'").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  printed.resize(std::fread(printed.data(), 1, printed.size(), pipe));
-  ::pclose(pipe);
-  EXPECT_EQ(printed, "in\n");
+  EXPECT_EQ(cofferdam_test::run_shell("python3 '" + file + "'").output, "in\n");
   // The runner copies the code of a request, so a later change by the caller has no effect.
   const auto notes = std::make_shared<cofferdam_test::fake_runner::notes>();
   run([&]() -> awaitable<void> {

@@ -10,6 +10,7 @@
 #include "support/pause.hpp"
 #include "support/require.hpp"
 #include "support/run.hpp"
+#include "support/run_shell.hpp"
 
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -19,9 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -57,16 +56,7 @@ inline cofferdam::docker::provider test_image(
 
 /// Runs a shell line on the host, and returns its output without the last line break.
 inline std::string output_of(const std::string& line) {
-  std::FILE* const pipe = ::popen((line + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("popen failed");
-  std::string text;
-  char piece[4096];
-  for (;;) {
-    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
-    if (got == 0) break;
-    text.append(piece, got);
-  }
-  ::pclose(pipe);
+  std::string text = run_shell(line).output;
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }

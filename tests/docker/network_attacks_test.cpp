@@ -23,6 +23,7 @@
 #include "support/process_memory.hpp"
 #include "support/require.hpp"
 #include "support/result_of.hpp"
+#include "support/run_shell.hpp"
 #include "support/spawn.hpp"
 
 #include <asio/any_io_executor.hpp>
@@ -64,6 +65,7 @@ using cofferdam_test::canary;
 using cofferdam_test::certificate;
 using cofferdam_test::echo_server;
 using cofferdam_test::egress_host;
+using cofferdam_test::lines_of;
 using cofferdam_test::received_requests;
 using cofferdam_test::result_of;
 using cofferdam_test::run;
@@ -75,13 +77,6 @@ std::size_t count_of(std::string_view text, std::string_view part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
   return count;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream all(text);
-  for (std::string line; std::getline(all, line);) lines.push_back(line);
-  return lines;
 }
 
 /// Returns the command that runs an attack of guest_attacks.py.

@@ -33,7 +33,8 @@ std::string script(const std::string& name) { return quoted(cofferdam_test::sour
 
 /// Runs a script. Expects at least `least` successful checks, and no failed one.
 void run_peer(const std::string& line, std::size_t least) {
-  const std::vector<std::string> lines = cofferdam_test::run_shell("timeout 300 " + line).lines();
+  const std::vector<std::string> lines =
+      cofferdam_test::lines_of(cofferdam_test::run_shell("timeout 300 " + line).output);
   std::size_t good = 0;
   for (const std::string& printed : lines) {
     const bool is_good = printed.starts_with("ok ");

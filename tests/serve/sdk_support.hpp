@@ -51,7 +51,7 @@ inline void run_sdk_script(const std::string& words, std::size_t least, cofferda
   std::thread serving([&] { context.run(); });
   const shell_result run = run_shell("env -u E2B_DOMAIN -u E2B_DEBUG E2B_API_URL=" + url + " E2B_SANDBOX_URL=" + url +
                                      " E2B_API_KEY=" + std::string(key) + " timeout 300 " + words);
-  const std::vector<std::string> lines = run.lines();
+  const std::vector<std::string> lines = lines_of(run.output);
   cofferdam_test::spawn(context, gateway.stop(), [](std::exception_ptr) {});
   serving.join();
   std::size_t good = 0;

@@ -19,13 +19,6 @@ class shell_result {
  public:
   std::string output;  ///< both outputs
   int status = 0;
-
-  std::vector<std::string> lines() const {
-    std::istringstream text(output);
-    std::vector<std::string> found;
-    for (std::string line; std::getline(text, line);) found.push_back(line);
-    return found;
-  }
 };
 
 /// Runs a shell line, with both outputs in one text.
@@ -39,6 +32,13 @@ inline shell_result run_shell(const std::string& line) {
   result.status = ::pclose(pipe);
   if (WIFEXITED(result.status)) result.status = WEXITSTATUS(result.status);
   return result;
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream rest(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(rest, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace cofferdam_test
