@@ -9,8 +9,12 @@
 #include <cofferdam/core/file_source.hpp>
 #include <cofferdam/core/listener.hpp>
 #include <cofferdam/core/with.hpp>
+#include <cofferdam/detail/os/reaper.hpp>
+#include <cofferdam/detail/warden/start_warden.hpp>
 #include <cofferdam/os/command_session.hpp>
 #include <cofferdam/os/session_files.hpp>
+#include <cofferdam/os/unique_fd.hpp>
+#include <cofferdam/warden/image.hpp>
 #include <cofferdam/warden/session.hpp>
 
 #include "support/census.hpp"
@@ -19,7 +23,9 @@
 #include "support/run.hpp"
 #include "support/spawn.hpp"
 
+#include <asio/any_io_executor.hpp>
 #include <asio/cancellation_signal.hpp>
+#include <asio/local/stream_protocol.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -389,6 +395,41 @@ TEST(WardenSession, more_of_a_list_than_was_allowed_is_not_kept) {
     co_await listing.wait();
     EXPECT_EQ(code, exec_errc::too_large);
   });
+}
+
+/// A socket that counts how often it is closed.
+class counting_socket : public asio::local::stream_protocol::socket {
+ public:
+  counting_socket(const asio::any_io_executor& executor, unique_fd socket, std::shared_ptr<int> closes)
+      : asio::local::stream_protocol::socket(executor, asio::local::stream_protocol(), socket.release()),
+        closes_(std::move(closes)) {}
+  void close() {
+    ++*closes_;
+    asio::local::stream_protocol::socket::close();
+  }
+
+ private:
+  std::shared_ptr<int> closes_;
+};
+
+// The last owner of an environment's state may destroy its session on another thread than the one that reads the link.
+TEST(WardenSession, what_was_closed_or_abandoned_does_nothing_to_its_link_when_it_is_destroyed) {
+  for (const bool is_closed : {true, false})
+    cofferdam_test::run([is_closed]() -> awaitable<void> {
+      const cofferdam_test::session_folder folder;
+      const auto closes = std::make_shared<int>(0);
+      detail::started_warden started = detail::start_warden(native_warden_image().program(), folder.path());
+      counting_socket stream(co_await asio::this_coro::executor, std::move(started.socket), closes);
+      {
+        warden_session session = co_await warden_session::open(std::move(stream));
+        EXPECT_EQ(*closes, 0);
+        if (is_closed) co_await session.close();
+        session.abandon();
+        EXPECT_EQ(*closes, 1);
+      }
+      EXPECT_EQ(*closes, 1);
+      detail::reaper::instance().adopt(std::move(started.pidfd));
+    });
 }
 
 // The write waits for input credit that never arrives. Losing the session must end it.

@@ -82,8 +82,11 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   /// Ends every command and waits until all have ended. The caller keeps this object until the awaitable completes.
   virtual awaitable<void> close() { return end_commands(shared_from_this()); }
 
-  /// Ends every command without waiting. No further command can be started.
+  /// Ends every command without waiting. No further command can be started. Only the first call does anything. So the
+  /// destructor of the session may call it on any thread, if it was called on the strand before.
   virtual void abandon() noexcept {
+    if (abandoned_) return;
+    abandoned_ = true;
     closing_ = true;
     const std::vector<running_command*>& commands = registry_->commands();
     for (std::size_t i = commands.size(); i-- > 0;)  // backwards: a finished command leaves the list
@@ -337,6 +340,7 @@ class basic_command_launcher : public std::enable_shared_from_this<command_launc
   bool turn_ends_ = false;
   std::atomic<bool> lost_ = false;
   bool closing_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail

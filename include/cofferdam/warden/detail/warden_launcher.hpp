@@ -105,6 +105,7 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
   void disconnect() noexcept { lose(closed_); }
 
   void lose(const error& reason) noexcept override {
+    if (lost_) return;  // everything was released already, and this may be a destructor on another thread
     const auto kept = shared_from_this();  // closing the link may release the last other pointer to this object
     link_->close();
     lease_.cancel();
@@ -404,7 +405,6 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
   }
 
   void fail_all(const error& reason) noexcept {
-    if (lost_) return;
     lost_ = reason;
     set_lost();
     greeted_.notify();
@@ -438,7 +438,7 @@ class basic_warden_launcher : public command_launcher, public link_listener, pub
   }
 
   void renew_lease() {
-    if (settings_.lease.count() == 0) return;
+    if (settings_.lease.count() == 0 || lost_) return;
     lease_.expires_after(settings_.lease / 3);
     on_expiry(lease_, [self = self_of(*this)](std::error_code failure) {
       if (failure || self->lost_) return;
