@@ -91,8 +91,9 @@ using end_callback = inplace_callback<std::exception_ptr>;
 /// Starts a coroutine on `executor`, and calls `at_end` there when the coroutine has ended.
 /// \param work  a coroutine that keeps the objects it uses alive.
 /// \param stop  cancels the coroutine. Its signal exists until the coroutine has ended.
-void spawn_coroutine(asio::any_io_executor executor, awaitable<void> work, end_callback at_end,
-                     asio::cancellation_slot stop = {});
+/// \tparam Work  makes the call of Asio dependent: g++ otherwise compiles its coroutine in every file.
+template <std::same_as<awaitable<void>> Work>
+void spawn_coroutine(asio::any_io_executor executor, Work work, end_callback at_end, asio::cancellation_slot stop = {});
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
 

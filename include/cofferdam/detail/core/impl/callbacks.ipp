@@ -13,6 +13,7 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <concepts>
 #include <utility>
 
 namespace cofferdam::inline COFFERDAM_ABI::detail {
@@ -37,9 +38,11 @@ COFFERDAM_DECL void post_callback(const asio::any_io_executor& executor, inplace
   asio::post(executor, std::move(callback));
 }
 
-COFFERDAM_DECL void spawn_coroutine(asio::any_io_executor executor, awaitable<void> work, end_callback at_end,
-                                    asio::cancellation_slot stop) {
+template <std::same_as<awaitable<void>> Work>
+void spawn_coroutine(asio::any_io_executor executor, Work work, end_callback at_end, asio::cancellation_slot stop) {
   asio::co_spawn(std::move(executor), std::move(work), asio::bind_cancellation_slot(stop, std::move(at_end)));
 }
+COFFERDAM_INSTANTIATE(void spawn_coroutine(asio::any_io_executor, awaitable<void>, end_callback,
+                                           asio::cancellation_slot))
 
 }  // namespace cofferdam::inline COFFERDAM_ABI::detail
